@@ -25,7 +25,8 @@ func TestResourceString(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	for text, want := range map[string]time.Duration{`"24h"`: 24 * time.Hour, `"1m30s"`: 90 * time.Second, `90`: 90 * time.Second, `0.5`: 500 * time.Millisecond} {
+	for text, want := range map[string]time.Duration{`"24h"`: 24 * time.Hour, `"1m30s"`: 90 * time.Second,
+		`90`: 90 * time.Second, `0.5`: 500 * time.Millisecond} {
 		var d Duration
 		if err := json.Unmarshal([]byte(text), &d); err != nil || time.Duration(d) != want {
 			t.Errorf("Unmarshal(%s) = %v, %v, want %v", text, time.Duration(d), err, want)

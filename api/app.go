@@ -34,28 +34,29 @@ type App struct {
 	// as GET /v1/apps/{id}/explain had them at most ten seconds ago. A replica uses a hundredth of
 	// the time for explanations of lists; without one, both come from the application's own record.
 	// They are empty if it waits for nothing.
-	Why            string   `json:"why,omitempty"`
-	WhyText        string   `json:"why_text,omitempty"`
-	LifetimeMillis int64    `json:"lifetime_ms,omitempty"`
-	Attempt        string   `json:"attempt,omitempty"`
-	AttemptState   string   `json:"attempt_state"` // NONE, PARKED (a limit on parallel applications), PENDING, ACTIVE, REGISTERED, FINISHING or ENDED
-	MaxAttempts    uint32   `json:"max_attempts"`
-	Failures       uint32   `json:"failures"`
-	AM             Resource `json:"am"`
-	Label          string   `json:"label,omitempty"`    // of asks that name no label
-	AMLabel        string   `json:"am_label,omitempty"` // of the ApplicationMaster
-	Used           Resource `json:"used"`
-	Reserved       Resource `json:"reserved"`
-	Pending        Resource `json:"pending"`
-	Outstanding    int64    `json:"outstanding"` // containers that it asks for and does not have
-	Containers     int32    `json:"containers"`  // live ones
-	Reservations   int32    `json:"reservations"`
-	Response       int32    `json:"response"`
-	Host           string   `json:"host,omitempty"`
-	RPCPort        int32    `json:"rpc_port,omitempty"`
-	TrackingURL    string   `json:"tracking_url,omitempty"`
-	Diagnostics    string   `json:"diagnostics,omitempty"`
-	Blacklist      []string `json:"blacklist,omitempty"`
+	Why            string `json:"why,omitempty"`
+	WhyText        string `json:"why_text,omitempty"`
+	LifetimeMillis int64  `json:"lifetime_ms,omitempty"`
+	Attempt        string `json:"attempt,omitempty"`
+	// NONE, PARKED (a limit on parallel applications), PENDING, ACTIVE, REGISTERED, FINISHING or ENDED
+	AttemptState string   `json:"attempt_state"`
+	MaxAttempts  uint32   `json:"max_attempts"`
+	Failures     uint32   `json:"failures"`
+	AM           Resource `json:"am"`
+	Label        string   `json:"label,omitempty"`    // of asks that name no label
+	AMLabel      string   `json:"am_label,omitempty"` // of the ApplicationMaster
+	Used         Resource `json:"used"`
+	Reserved     Resource `json:"reserved"`
+	Pending      Resource `json:"pending"`
+	Outstanding  int64    `json:"outstanding"` // containers that it asks for and does not have
+	Containers   int32    `json:"containers"`  // live ones
+	Reservations int32    `json:"reservations"`
+	Response     int32    `json:"response"`
+	Host         string   `json:"host,omitempty"`
+	RPCPort      int32    `json:"rpc_port,omitempty"`
+	TrackingURL  string   `json:"tracking_url,omitempty"`
+	Diagnostics  string   `json:"diagnostics,omitempty"`
+	Blacklist    []string `json:"blacklist,omitempty"`
 }
 
 // Submit asks for a new application. Without an id, the cluster assigns one.
@@ -182,7 +183,8 @@ type Ask struct {
 	Size         Resource `json:"size"`
 	Relax        *bool    `json:"relax,omitempty"` // default true
 
-	Label string `json:"label,omitempty"` // label of the nodes, only with "*"; default: the application's or the queue's label
+	// label of the nodes, only with "*"; default: the application's or the queue's label
+	Label string `json:"label,omitempty"`
 
 	// AM and the following fields are only in answers.
 	AM             bool       `json:"am,omitempty"`

@@ -10,17 +10,19 @@ const (
 )
 
 // HistorySpans are these times by their names in the parameter span of GET /v1/history.
-var HistorySpans = map[string]time.Duration{"": HistoryHour, "hour": HistoryHour, "day": HistoryDay, "week": HistoryWeek}
+var HistorySpans = map[string]time.Duration{"": HistoryHour, "hour": HistoryHour, "day": HistoryDay,
+	"week": HistoryWeek}
 
 // History has samples of the cluster, a queue or a node, which one replica took in the last hour,
 // day or week. They are not replicated. The replica keeps them when it restarts.
 type History struct {
-	ID           string `json:"id"`                  // the replica that answers
-	Queue        string `json:"queue,omitempty"`     // empty for the cluster and for a node
-	Node         string `json:"node,omitempty"`      // empty for the cluster and for a queue
-	BeginsMillis int64  `json:"begins_ms,omitempty"` // time of the first sample that the replica has taken, also before a restart
-	StepMillis   int64  `json:"step_ms"`             // usual time between two samples
-	SpanMillis   int64  `json:"span_ms"`             // the time before now that the samples cover
+	ID    string `json:"id"`              // the replica that answers
+	Queue string `json:"queue,omitempty"` // empty for the cluster and for a node
+	Node  string `json:"node,omitempty"`  // empty for the cluster and for a queue
+	// time of the first sample that the replica has taken, also before a restart
+	BeginsMillis int64 `json:"begins_ms,omitempty"`
+	StepMillis   int64 `json:"step_ms"` // usual time between two samples
+	SpanMillis   int64 `json:"span_ms"` // the time before now that the samples cover
 	// Samples has the samples in the order of time. Gaps says where samples are missing.
 	Samples []HistorySample `json:"samples"`
 	Gaps    []HistoryGap    `json:"gaps"`

@@ -103,15 +103,17 @@ type PlaceInQueue struct {
 
 // QueuePlacement says where a submission goes, and what each matching rule did.
 type QueuePlacement struct {
-	Queue    string               `json:"queue,omitempty"`    // the leaf queue; empty if the submission is refused
-	Create   bool                 `json:"create,omitempty"`   // the queue does not exist; the submission creates it
-	Refused  string               `json:"refused,omitempty"`  // why the submission is refused
-	Rule     int                  `json:"rule,omitempty"`     // number of the rule that decided, from 1; 0 if the queue is the one that the client named
-	Text     string               `json:"text,omitempty"`     // text of that rule
-	TagUser  string               `json:"tag_user,omitempty"` // the user in a tag userid=NAME, for whom the application is placed
-	NotAsked bool                 `json:"not_asked"`          // the client named a queue, and the rules do not override it
-	Rules    int                  `json:"rules"`              // number of all rules
-	Steps    []QueuePlacementStep `json:"steps"`              // the rules that matched, in order
+	Queue   string `json:"queue,omitempty"`   // the leaf queue; empty if the submission is refused
+	Create  bool   `json:"create,omitempty"`  // the queue does not exist; the submission creates it
+	Refused string `json:"refused,omitempty"` // why the submission is refused
+	// number of the rule that decided, from 1; 0 if the queue is the one that the client named
+	Rule int    `json:"rule,omitempty"`
+	Text string `json:"text,omitempty"` // text of that rule
+	// the user in a tag userid=NAME, for whom the application is placed
+	TagUser  string               `json:"tag_user,omitempty"`
+	NotAsked bool                 `json:"not_asked"` // the client named a queue, and the rules do not override it
+	Rules    int                  `json:"rules"`     // number of all rules
+	Steps    []QueuePlacementStep `json:"steps"`     // the rules that matched, in order
 }
 
 // QueuePlacementStep is a rule that matched. Result is placed, default (placed by its fallback),

@@ -44,11 +44,12 @@ type Shadow struct {
 	BehindMillis  int64  `json:"behind_ms,omitempty"`
 	// KnownEnds counts the containers that ended in the shadow after their real run time since it
 	// is apart. GuessedEnds counts those whose run time was not known in time.
-	KnownEnds   uint64        `json:"known_ends"`
-	GuessedEnds uint64        `json:"guessed_ends"`
-	NotFollowed uint64        `json:"not_followed"`     // submissions and changes that the shadow had to omit
-	Queues      []ShadowQueue `json:"queues,omitempty"` // above 1,000 queues only those that wanted something, and ShadowRemoved
-	Points      []ShadowPoint `json:"points,omitempty"` // for the first 100 queues that used something
+	KnownEnds   uint64 `json:"known_ends"`
+	GuessedEnds uint64 `json:"guessed_ends"`
+	NotFollowed uint64 `json:"not_followed"` // submissions and changes that the shadow had to omit
+	// above 1,000 queues only those that wanted something, and ShadowRemoved
+	Queues []ShadowQueue `json:"queues,omitempty"`
+	Points []ShadowPoint `json:"points,omitempty"` // for the first 100 queues that used something
 }
 
 // ShadowDivergence is the first decision in which the shadow differs from the cluster.

@@ -57,7 +57,8 @@ var loads = []load{
 	{strings.Fields("heartbeat --nodes 1000 --interval 0 --parallel 64 --warmup 5s --duration 15s"), []figure{
 		{"idle heartbeats/s", func(r result) float64 { return r.Heartbeats.PerSecond }, true},
 		{"CPU per idle heartbeat, µs", func(r result) float64 { return r.CPUPerHeartbeat }, false},
-		{"memory for 1,000 more nodes, MiB", func(r result) float64 { return float64(r.BytesPer1000Nodes) / (1 << 20) }, false},
+		{"memory for 1,000 more nodes, MiB", func(r result) float64 { return float64(r.BytesPer1000Nodes) / (1 << 20) },
+			false},
 	}},
 	{strings.Fields("latency --nodes 10 --warmup 3s --duration 20s"), []figure{
 		{"ask to container on an idle cluster, p50 ms", func(r result) float64 { return r.Containers.Grant.P50 }, false},

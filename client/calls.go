@@ -34,7 +34,8 @@ func write[T any](ctx context.Context, c *Client, method, path string, query url
 }
 
 // list reads a list page by page, so that a long one needs little memory. It ends after an error.
-func list[D, T any](ctx context.Context, c *Client, path string, query url.Values, page func(D) ([]T, string)) iter.Seq2[T, error] {
+func list[D, T any](ctx context.Context, c *Client, path string, query url.Values,
+	page func(D) ([]T, string)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		q := maps.Clone(query)
 		if q == nil {
@@ -126,7 +127,8 @@ func (c *Client) Label(ctx context.Context, name string) (api.LabelDetails, erro
 
 // LabelMap lists the hosts and NodeManagers that have a label. query filters them: label.
 func (c *Client) LabelMap(ctx context.Context, query url.Values) iter.Seq2[api.MappedNode, error] {
-	return list(ctx, c, "/v1/labels:map", query, func(d api.LabelMap) ([]api.MappedNode, string) { return d.Nodes, d.Next })
+	return list(ctx, c, "/v1/labels:map", query,
+		func(d api.LabelMap) ([]api.MappedNode, string) { return d.Nodes, d.Next })
 }
 
 // AddLabels adds labels, or changes whether they are exclusive.
@@ -151,12 +153,14 @@ func (c *Client) Queues(ctx context.Context) (api.Queues, error) {
 
 // Reservations lists the current reservations, oldest first. query filters them: node, app, queue.
 func (c *Client) Reservations(ctx context.Context, query url.Values) iter.Seq2[api.Reservation, error] {
-	return list(ctx, c, "/v1/reservations", query, func(d api.Reservations) ([]api.Reservation, string) { return d.Reservations, d.Next })
+	return list(ctx, c, "/v1/reservations", query,
+		func(d api.Reservations) ([]api.Reservation, string) { return d.Reservations, d.Next })
 }
 
 // CancelReservation cancels a reservation.
 func (c *Client) CancelReservation(ctx context.Context, id, why string) (api.Done, error) {
-	return write[api.Done](ctx, c, http.MethodDelete, "/v1/reservations/"+url.PathEscape(id), url.Values{"reason": {why}}, nil)
+	return write[api.Done](ctx, c, http.MethodDelete, "/v1/reservations/"+url.PathEscape(id),
+		url.Values{"reason": {why}}, nil)
 }
 
 // Cluster returns the replicas, the leader and a verdict. It needs no leader.
@@ -174,7 +178,8 @@ func (c *Client) Cluster(ctx context.Context) (d api.Cluster, err error) {
 // now. If a replica fails, it continues at another one: no entry is lost or repeated. If the
 // replicas no longer have the events after an index, the error is an *api.Error with the code
 // api.CodeTooOld. seen, which may be nil, is called with the index up to which everything was seen.
-func (c *Client) Watch(ctx context.Context, query url.Values, after uint64, each func(api.EventBatch) error, seen func(index uint64)) error {
+func (c *Client) Watch(ctx context.Context, query url.Values, after uint64, each func(api.EventBatch) error,
+	seen func(index uint64)) error {
 	return c.Events(ctx, "/v1/events", query, after, func(m Message) error {
 		if seen != nil {
 			seen(m.Index())

@@ -27,7 +27,10 @@ func TestCalls(t *testing.T) {
 		{`POST /v1/apps {"queue":"q"}`, func() error { _, err := c.Submit(ctx, api.Submit{Queue: "q"}); return err }},
 		{`GET /v1/apps/a1?consistent=`, func() error { _, err := c.App(ctx, "a1"); return err }},
 		{`GET /v1/apps/a1/explain?consistent=`, func() error { _, err := c.Explain(ctx, "a1"); return err }},
-		{`POST /v1/apps/a%2F1:kill {"diagnostics":"enough"}`, func() error { _, err := c.Kill(ctx, "a/1", "enough"); return err }},
+		{`POST /v1/apps/a%2F1:kill {"diagnostics":"enough"}`, func() error {
+			_, err := c.Kill(ctx, "a/1", "enough")
+			return err
+		}},
 		{`POST /v1/apps/a1:move {"queue":"root.b"}`, func() error { _, err := c.Move(ctx, "a1", "root.b"); return err }},
 		{`POST /v1/nodes/n:1:drain {"timeout":"1m0s"}`, func() error {
 			_, err := c.Drain(ctx, "n:1", api.Drain{Timeout: 60_000_000_000})
@@ -40,7 +43,10 @@ func TestCalls(t *testing.T) {
 			_, err := c.AddLabels(ctx, api.AddLabels{Labels: []api.NewLabel{{Name: "gpu"}}})
 			return err
 		}},
-		{`POST /v1/labels:remove {"names":["gpu"]}`, func() error { _, err := c.RemoveLabels(ctx, api.RemoveLabels{Names: []string{"gpu"}}); return err }},
+		{`POST /v1/labels:remove {"names":["gpu"]}`, func() error {
+			_, err := c.RemoveLabels(ctx, api.RemoveLabels{Names: []string{"gpu"}})
+			return err
+		}},
 		{`POST /v1/labels:map {"nodes":[{"node":"h","label":"gpu"}],"dry_run":true}`, func() error {
 			_, err := c.MapLabels(ctx, api.MapLabels{Nodes: []api.NodeLabel{{Node: "h", Label: "gpu"}}, DryRun: true})
 			return err
@@ -52,7 +58,10 @@ func TestCalls(t *testing.T) {
 			return nil
 		}},
 		{`GET /v1/queues?consistent=`, func() error { _, err := c.Queues(ctx); return err }},
-		{`DELETE /v1/reservations/r1?reason=old`, func() error { _, err := c.CancelReservation(ctx, "r1", "old"); return err }},
+		{`DELETE /v1/reservations/r1?reason=old`, func() error {
+			_, err := c.CancelReservation(ctx, "r1", "old")
+			return err
+		}},
 		{`GET /v1/cluster`, func() error { _, err := c.Cluster(ctx); return err }},
 		{`GET /v1/nodes?consistent=&limit=1000&state=LOST`, func() error {
 			for _, err := range c.Nodes(ctx, url.Values{"state": {"LOST"}}) {

@@ -154,7 +154,8 @@ func tlsConfig(cfg Config) (*tls.Config, error) {
 		}
 		conf.RootCAs = x509.NewCertPool()
 		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, newError(CodeFile, "name the certificate of the CA in PEM format", "%s contains no certificate", cfg.CACert)
+			return nil, newError(CodeFile, "name the certificate of the CA in PEM format",
+				"%s contains no certificate", cfg.CACert)
 		}
 	}
 	if cfg.Cert != "" {
@@ -237,7 +238,8 @@ type Answer struct {
 // Decode decodes the body into v.
 func (a *Answer) Decode(v any) error {
 	if err := json.Unmarshal(a.Body, v); err != nil {
-		return newError(CodeFailed, "check that it is an rmd of this version", "cannot decode the answer of %s: %v", a.From, err)
+		return newError(CodeFailed, "check that it is an rmd of this version",
+			"cannot decode the answer of %s: %v", a.From, err)
 	}
 	return nil
 }

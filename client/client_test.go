@@ -130,7 +130,8 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 
 func TestNoReplicaReachable(t *testing.T) {
 	began := time.Now()
-	_, err := client(t, func(c *Config) { c.Timeout = time.Minute }, unusedAddress(t), unusedAddress(t)).Get(t.Context(), "/v1/apps", nil)
+	_, err := client(t, func(c *Config) { c.Timeout = time.Minute }, unusedAddress(t), unusedAddress(t)).Get(t.Context(),
+		"/v1/apps", nil)
 	if CodeOf(err) != CodeNoReplica || !strings.Contains(err.Error(), "NO_REPLICA") {
 		t.Fatalf("Get without a reachable replica: %v, want an error with code %s", err, CodeNoReplica)
 	}
@@ -171,7 +172,8 @@ func TestDeadlineWithoutLeader(t *testing.T) {
 func TestRedirectKeepsBodyAndKey(t *testing.T) {
 	leader := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var m api.Move
-		if err := json.NewDecoder(r.Body).Decode(&m); err != nil || m.Queue != "q" || r.Header.Get(api.HeaderKey) != "test/1" {
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil || m.Queue != "q" ||
+			r.Header.Get(api.HeaderKey) != "test/1" {
 			refuse(w, 400, "LOST")
 			return
 		}
@@ -242,8 +244,9 @@ func TestEventsResumeBehindHeartbeats(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	for addr, want := range map[string]string{
-		"rm1:8088": "http://rm1:8088", "rm1": "http://rm1:8088", "https://rm1": "https://rm1:8090", "[::1]:8088": "http://[::1]:8088",
-		"": "", "http://": "", "ftp://rm1": "", "rm1:http": "", "rm1:70000": "", "http://rm1/x": "",
+		"rm1:8088": "http://rm1:8088", "rm1": "http://rm1:8088", "https://rm1": "https://rm1:8090",
+		"[::1]:8088": "http://[::1]:8088",
+		"":           "", "http://": "", "ftp://rm1": "", "rm1:http": "", "rm1:70000": "", "http://rm1/x": "",
 	} {
 		got, err := base(addr, false)
 		if got != want || (err == nil) != (want != "") {
@@ -294,7 +297,8 @@ func TestWrongTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = c.Plain(t.Context(), "/v1/health"); err == nil || !strings.Contains(err.Error(), want) || CodeOf(err) != CodeUntrusted {
+		if _, err = c.Plain(t.Context(), "/v1/health"); err == nil || !strings.Contains(err.Error(), want) ||
+			CodeOf(err) != CodeUntrusted {
 			t.Errorf("Plain(/v1/health) of %s: %v, want an error with %q and code %s", addr, err, want, CodeUntrusted)
 		}
 	}
@@ -309,10 +313,14 @@ func TestWrongTLS(t *testing.T) {
 // earlier answer was lost, and as a refusal otherwise.
 func TestAlreadyMadeAfterLostReply(t *testing.T) {
 	dies := serve(t, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
-	unknown := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, http.StatusGatewayTimeout, "UNKNOWN_OUTCOME") })
+	unknown := serve(t, func(w http.ResponseWriter,
+		r *http.Request) {
+		refuse(w, http.StatusGatewayTimeout, "UNKNOWN_OUTCOME")
+	})
 	gone := serve(t, func(w http.ResponseWriter, r *http.Request) { refuse(w, http.StatusNotFound, "NO_SUCH_REPLICA") })
 	ask := func(addrs ...string) error {
-		_, err := client(t, nil, addrs...).Do(t.Context(), Request{Method: http.MethodPost, Path: "/v1/cluster/members/rm9:remove", Made: "NO_SUCH_REPLICA"})
+		_, err := client(t, nil, addrs...).Do(t.Context(),
+			Request{Method: http.MethodPost, Path: "/v1/cluster/members/rm9:remove", Made: "NO_SUCH_REPLICA"})
 		return err
 	}
 	for _, first := range []string{dies, unknown} {
@@ -359,14 +367,18 @@ func TestBestReplicaFirst(t *testing.T) {
 		"leader":   replica(t, leader(7), "", &asked),
 		"deposed":  replica(t, leader(6), "", &asked),
 		"follower": replica(t, api.Health{Status: "ok", ID: "F", Role: "follower", Term: 7}, "", &asked),
-		"old":      replica(t, api.Health{Status: api.CodeNoLeader, ID: "O", Role: "candidate", Term: 9, Index: 5}, "", &asked),
-		"older":    replica(t, api.Health{Status: api.CodeNoLeader, ID: "o", Role: "candidate", Term: 9, Index: 4}, "", &asked),
-		"cut off":  replica(t, api.Health{Status: api.CodeNoLeader, ID: "C", Role: "candidate"}, api.CodeUnauthenticated, &asked),
-		"empty":    replica(t, api.Health{Status: api.CodeNotInitialized, ID: "E", Role: "candidate"}, api.CodeNotInitialized, &asked),
-		"closed":   replica(t, api.Health{Status: api.CodeNotInitialized, ID: "X"}, api.CodeNotAllowed, &asked),
-		"follows":  replica(t, api.Health{Status: "ok", ID: "N", Role: "follower"}, api.CodeNotLeader, &asked),
-		"mute":     serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "?") }),
-		"down":     unusedAddress(t),
+		"old": replica(t, api.Health{Status: api.CodeNoLeader, ID: "O", Role: "candidate", Term: 9, Index: 5}, "",
+			&asked),
+		"older": replica(t, api.Health{Status: api.CodeNoLeader, ID: "o", Role: "candidate", Term: 9, Index: 4}, "",
+			&asked),
+		"cut off": replica(t, api.Health{Status: api.CodeNoLeader, ID: "C", Role: "candidate"},
+			api.CodeUnauthenticated, &asked),
+		"empty": replica(t, api.Health{Status: api.CodeNotInitialized, ID: "E", Role: "candidate"},
+			api.CodeNotInitialized, &asked),
+		"closed":  replica(t, api.Health{Status: api.CodeNotInitialized, ID: "X"}, api.CodeNotAllowed, &asked),
+		"follows": replica(t, api.Health{Status: "ok", ID: "N", Role: "follower"}, api.CodeNotLeader, &asked),
+		"mute":    serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "?") }),
+		"down":    unusedAddress(t),
 	}
 	for _, c := range []struct {
 		names []string
@@ -412,7 +424,8 @@ func TestBestReplicaFirst(t *testing.T) {
 func TestWaitingIsTold(t *testing.T) {
 	t.Parallel()
 	var asked []string
-	old := replica(t, api.Health{Status: api.CodeNoLeader, ID: "rm2", Role: "candidate", Message: "no leader is known"}, api.CodeNoLeader, &asked)
+	old := replica(t, api.Health{Status: api.CodeNoLeader, ID: "rm2", Role: "candidate", Message: "no leader is known"},
+		api.CodeNoLeader, &asked)
 	told := make(chan string, 2)
 	ctx, cancel := context.WithCancel(t.Context())
 	c := client(t, func(c *Config) {
@@ -424,7 +437,8 @@ func TestWaitingIsTold(t *testing.T) {
 	if _, err := c.Get(ctx, "/v1/x", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("Get without a leader: %v, want %v", err, context.Canceled)
 	}
-	if text := <-told; !strings.Contains(text, "replica rm2 at "+old+": no leader is known") || !strings.Contains(text, "does not answer") || len(told) > 0 {
+	if text := <-told; !strings.Contains(text, "replica rm2 at "+old+": no leader is known") ||
+		!strings.Contains(text, "does not answer") || len(told) > 0 {
 		t.Errorf("told %q and %d more, want both replicas, once", text, len(told))
 	}
 }

@@ -37,7 +37,8 @@ func Stop() error { return errStop }
 // Events reads a stream and calls each for every message. If the connection ends, or is silent for
 // api.StreamSilence, it continues at another replica after the last message, until ctx ends or each
 // returns an error. The stream begins after the log index from; 0 means now.
-func (c *Client) Events(ctx context.Context, path string, query url.Values, from uint64, each func(Message) error) error {
+func (c *Client) Events(ctx context.Context, path string, query url.Values, from uint64,
+	each func(Message) error) error {
 	last := ""
 	if from > 0 {
 		last = strconv.FormatUint(from, 10)

@@ -26,7 +26,8 @@ func Example() {
 	}
 	ctx := context.Background()
 
-	app, err := c.Submit(ctx, api.Submit{Queue: "root.batch", Name: "nightly", AM: api.Resource{api.MemoryMB: 1024, api.VCores: 1}})
+	app, err := c.Submit(ctx, api.Submit{Queue: "root.batch", Name: "nightly",
+		AM: api.Resource{api.MemoryMB: 1024, api.VCores: 1}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -75,16 +76,20 @@ func standIn() *httptest.Server {
 	m := http.NewServeMux()
 	m.Handle("POST /v1/apps", answer(201, api.Submitted{ID: "application_1_0007", Queue: "root.batch", Index: 12}))
 	m.HandleFunc("GET /v1/apps", func(w http.ResponseWriter, r *http.Request) {
-		d := api.Apps{Apps: []api.App{{ID: "application_1_0007", Name: "nightly", State: "ACCEPTED"}}, Next: "application_1_0007"}
+		d := api.Apps{Apps: []api.App{{ID: "application_1_0007", Name: "nightly", State: "ACCEPTED"}},
+			Next: "application_1_0007"}
 		if r.URL.Query().Get("after") != "" {
 			d = api.Apps{Apps: []api.App{{ID: "application_1_0008", Name: "evening", State: "RUNNING"}}}
 		}
 		answer(200, d)(w, r)
 	})
-	m.Handle("GET /v1/apps/{id}", answer(404, api.Error{Code: "NO_SUCH_APPLICATION", Message: "application_1_0099 is not known", Remedy: `see "rmd app list --all"`}))
+	m.Handle("GET /v1/apps/{id}", answer(404,
+		api.Error{Code: "NO_SUCH_APPLICATION", Message: "application_1_0099 is not known",
+			Remedy: `see "rmd app list --all"`}))
 	m.Handle("POST /v1/apps/{verb}", answer(200, api.Done{Index: 14}))
 	m.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "id: 13\nevent: batch\ndata: {\"index\":13,\"term\":1,\"now_ms\":0,\"events\":[{\"kind\":\"AttemptActivated\"}]}\n\n")
+		fmt.Fprintf(w,
+			"id: 13\nevent: batch\ndata: {\"index\":13,\"term\":1,\"now_ms\":0,\"events\":[{\"kind\":\"AttemptActivated\"}]}\n\n")
 	})
 	return httptest.NewServer(m)
 }

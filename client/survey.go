@@ -213,7 +213,8 @@ func (c *Client) passedOver(ctx context.Context, s *Standing, doc *api.Error) bo
 }
 
 // ofReplica are the codes of refusals that concern the replica and not the cluster.
-var ofReplica = map[string]bool{api.CodeNotInitialized: true, api.CodeNotLeader: true, api.CodeNoLeader: true, api.CodeNotReady: true, api.CodeCatchingUp: true, api.CodeNotAvailable: true}
+var ofReplica = map[string]bool{api.CodeNotInitialized: true, api.CodeNotLeader: true, api.CodeNoLeader: true,
+	api.CodeNotReady: true, api.CodeCatchingUp: true, api.CodeNotAvailable: true}
 
 // named adds to a refusal which replica it is from. A replica that is no member of a cluster knows
 // no tokens, so that it is none is the reason for all that it refuses.
@@ -234,7 +235,8 @@ func named(doc *api.Error, s Standing) *api.Error {
 func withSilent(refusal error, silent []string) error {
 	var doc *api.Error
 	if len(silent) > 0 && errors.As(refusal, &doc) {
-		doc.Message += "; " + strings.Join(silent, " and ") + map[bool]string{true: " does not answer", false: " do not answer"}[len(silent) == 1]
+		doc.Message += "; " + strings.Join(silent, " and ") + map[bool]string{true: " does not answer",
+			false: " do not answer"}[len(silent) == 1]
 	}
 	return refusal
 }

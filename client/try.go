@@ -102,7 +102,8 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 			reached = reached || !unreached
 			sent = sent || !unreached && !answered
 			unsure = unsure || !unreached && (!answered || doc.Code == "UNKNOWN_OUTCOME")
-			if last == nil || ctx.Err() == nil && (answered || !heard) { // what a replica says tells more than that another is not reached
+			// what a replica says tells more than that another is not reached
+			if last == nil || ctx.Err() == nil && (answered || !heard) {
 				last = err
 			}
 			heard = heard || answered
@@ -197,7 +198,8 @@ const httpsOnly = "Client sent an HTTP request to an HTTPS server"
 
 // plainAtTLS returns the error for plain HTTP at addresses that may be TLS ports.
 func plainAtTLS(at string, err error) *Error {
-	return &Error{Code: CodeUntrusted, What: "the port at " + at + " does not speak plain HTTP", Do: "if it is a replica's TLS port, write https://HOST:PORT and --cacert", Err: err}
+	return &Error{Code: CodeUntrusted, What: "the port at " + at + " does not speak plain HTTP",
+		Do: "if it is a replica's TLS port, write https://HOST:PORT and --cacert", Err: err}
 }
 
 // refusal reads an error document. If the answer is none, the error gets a code of its own.
@@ -235,11 +237,14 @@ func (c *Client) tlsError(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &cert):
-		e.What, e.Do = "the replica's certificate is not trusted: "+cert.Err.Error(), "name the cluster's CA with --cacert, and in --addr a host that the certificate names"
+		e.What, e.Do = "the replica's certificate is not trusted: "+cert.Err.Error(),
+			"name the cluster's CA with --cacert, and in --addr a host that the certificate names"
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		e.What, e.Do = "the replica does not speak TLS at "+strings.Join(c.bases, ", "), "use its TLS port, or write http://HOST:PORT"
+		e.What, e.Do = "the replica does not speak TLS at "+strings.Join(c.bases, ", "),
+			"use its TLS port, or write http://HOST:PORT"
 	case errors.As(err, &record): // a port of YARN, for instance
-		e.What, e.Do = "what listens at "+strings.Join(c.bases, ", ")+" speaks neither TLS nor HTTP", "use the port of http.listen_tls, 8090 by default"
+		e.What, e.Do = "what listens at "+strings.Join(c.bases, ", ")+" speaks neither TLS nor HTTP",
+			"use the port of http.listen_tls, 8090 by default"
 	case strings.Contains(err.Error(), "malformed HTTP response"):
 		return plainAtTLS(strings.Join(c.bases, ", "), err)
 	default:

@@ -57,13 +57,15 @@ func TestUnreachableReplicaIsLoggedOnce(t *testing.T) {
 	victim.kill()
 	calls.Store(0)
 	eventually(t, patience, "many calls fail", func() bool { return calls.Load() > 30 })
-	about := l.with("failed to appendEntries to", "failed to heartbeat to", "failed to contact:", "failed to make requestVote RPC", "does not answer")
+	about := l.with("failed to appendEntries to", "failed to heartbeat to", "failed to contact:",
+		"failed to make requestVote RPC", "does not answer")
 	elections := int(lead.c.Term() - term)            // on a busy machine; each new leader begins to count
 	if len(about) < 1 || len(about) > 4+2*elections { // one or two from each survivor
 		t.Errorf("%d lines:\n%s", len(about), strings.Join(about, "\n"))
 	}
 	victim.start()
-	eventually(t, patience, "its return is told", func() bool { return len(l.with("a replica answers again: replica="+victim.id)) > 0 })
+	eventually(t, patience, "its return is told",
+		func() bool { return len(l.with("a replica answers again: replica="+victim.id)) > 0 })
 }
 
 // countingPeer counts failed AppendEntries calls.
@@ -86,7 +88,8 @@ type countingTransport struct {
 }
 
 // AppendEntries counts failed calls.
-func (t countingTransport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse) error {
+func (t countingTransport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest,
+	a *raft.AppendEntriesResponse) error {
 	err := t.Transport.AppendEntries(id, to, q, a)
 	if err != nil {
 		t.failed.Add(1)

@@ -74,7 +74,8 @@ const hopsMax = 2
 func (c *changes) forward(hops *int) (string, error) {
 	_, addr := c.lead.Leader()
 	if *hops++; addr == "" || addr == c.Addr() || *hops > hopsMax || c.Peer == nil {
-		return "", refusal.New(refusal.NoLeader, "wait for an election, or see \"rmd cluster members\"", "replica %s knows no leader", c.Config.ID)
+		return "", refusal.New(refusal.NoLeader, "wait for an election, or see \"rmd cluster members\"",
+			"replica %s knows no leader", c.Config.ID)
 	}
 	return addr, nil
 }
@@ -130,13 +131,16 @@ func (c *changes) awaitCommitted(ctx context.Context) error {
 			return nil
 		}
 		if !c.IsLeader() {
-			return refusal.New(refusal.NoLeader, "try again", "%s lost its leadership before the previous membership change was committed", c.Config.ID)
+			return refusal.New(refusal.NoLeader, "try again",
+				"%s lost its leadership before the previous membership change was committed", c.Config.ID)
 		}
 		select {
 		case <-moved:
 		case <-time.After(commitPoll):
 		case <-ctx.Done():
-			return refusal.New(refusal.Timeout, "try again when a majority of the voters is available; see \"rmd cluster members\"", "the previous membership change is not committed")
+			return refusal.New(refusal.Timeout,
+				"try again when a majority of the voters is available; see \"rmd cluster members\"",
+				"the previous membership change is not committed")
 		}
 	}
 }

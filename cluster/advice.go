@@ -11,7 +11,8 @@ const needsLeader = "only if the other replicas have a leader (see \"rmd cluster
 
 // Replace says how to give up the disk of a member.
 func Replace(id string) string {
-	return fmt.Sprintf("%s\"rmd cluster remove %s\", wipe its data directory, and join it again; else keep the data", needsLeader, id)
+	return fmt.Sprintf("%s\"rmd cluster remove %s\", wipe its data directory, and join it again; else keep the data",
+		needsLeader, id)
 }
 
 // Rejoin says how to give up the disk of a replica that is not a member of the cluster, or not any

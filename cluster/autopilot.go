@@ -52,9 +52,12 @@ type ServerHealth struct {
 }
 
 func newAutopilotRunner(c *local.Replica, survey *survey, changes *changes) *autopilotRunner {
-	p := &autopilotRunner{Replica: c, survey: survey, changes: changes, want: make(chan bool, 1), seen: map[raft.ServerID]time.Time{}}
-	p.ap = autopilot.New(autopilotRaft{p}, p, autopilot.WithLogger(c.Log), autopilot.WithPromoter(promoter{StablePromoter: &autopilot.StablePromoter{}, p: p}),
-		autopilot.WithUpdateInterval(c.Config.Autopilot.Interval), autopilot.WithReconcileInterval(c.Config.Autopilot.Interval))
+	p := &autopilotRunner{Replica: c, survey: survey, changes: changes, want: make(chan bool, 1),
+		seen: map[raft.ServerID]time.Time{}}
+	p.ap = autopilot.New(autopilotRaft{p}, p, autopilot.WithLogger(c.Log),
+		autopilot.WithPromoter(promoter{StablePromoter: &autopilot.StablePromoter{}, p: p}),
+		autopilot.WithUpdateInterval(c.Config.Autopilot.Interval),
+		autopilot.WithReconcileInterval(c.Config.Autopilot.Interval))
 	return p
 }
 
@@ -126,7 +129,8 @@ func (p *autopilotRunner) health() Health {
 	for _, s := range p.Configuration().Servers {
 		if v := p.state.Servers[s.ID]; v != nil {
 			id, _ := identity.Split(s.ID)
-			h.Servers = append(h.Servers, ServerHealth{ID: id, Healthy: v.Health.Healthy, StableSince: v.Health.StableSince, LastContact: v.Stats.LastContact, LastIndex: v.Stats.LastIndex})
+			h.Servers = append(h.Servers, ServerHealth{ID: id, Healthy: v.Health.Healthy, StableSince: v.Health.StableSince,
+				LastContact: v.Stats.LastContact, LastIndex: v.Stats.LastIndex})
 		}
 	}
 	return h
@@ -135,7 +139,8 @@ func (p *autopilotRunner) health() Health {
 // AutopilotConfig returns the settings in the library's form.
 func (p *autopilotRunner) AutopilotConfig() *autopilot.Config {
 	a := p.AutopilotSettings()
-	return &autopilot.Config{CleanupDeadServers: a.CleanupDeadServers, LastContactThreshold: a.LastContactThreshold, MaxTrailingLogs: a.MaxTrailingLogs, MinQuorum: a.MinQuorum, ServerStabilizationTime: a.ServerStabilizationTime}
+	return &autopilot.Config{CleanupDeadServers: a.CleanupDeadServers, LastContactThreshold: a.LastContactThreshold,
+		MaxTrailingLogs: a.MaxTrailingLogs, MinQuorum: a.MinQuorum, ServerStabilizationTime: a.ServerStabilizationTime}
 }
 
 // changed records the outcome of a change. It returns err.
@@ -177,7 +182,8 @@ func (p *autopilotRunner) KnownServers() map[raft.ServerID]*autopilot.Server {
 		if now.Sub(p.seen[s.ID]) > dead {
 			status = autopilot.NodeFailed
 		}
-		out[s.ID] = &autopilot.Server{ID: s.ID, Name: id, Address: s.Address, NodeStatus: status, NodeType: nodeType(s), Version: infos[s.ID].Version, RaftVersion: raft.ProtocolVersionMax, IsLeader: s.ID == self}
+		out[s.ID] = &autopilot.Server{ID: s.ID, Name: id, Address: s.Address, NodeStatus: status, NodeType: nodeType(s),
+			Version: infos[s.ID].Version, RaftVersion: raft.ProtocolVersionMax, IsLeader: s.ID == self}
 	}
 	return out
 }
@@ -193,7 +199,8 @@ func nodeType(s raft.Server) autopilot.NodeType {
 }
 
 // FetchServerStats returns the answers of the round in the library's form.
-func (p *autopilotRunner) FetchServerStats(_ context.Context, servers map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
+func (p *autopilotRunner) FetchServerStats(_ context.Context,
+	servers map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := map[raft.ServerID]*autopilot.ServerStats{}
@@ -231,7 +238,8 @@ type promoter struct {
 }
 
 // CalculatePromotionsAndDemotions returns the replicas to promote.
-func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state *autopilot.State) autopilot.RaftChanges {
+func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config,
+	state *autopilot.State) autopilot.RaftChanges {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
 	var changes autopilot.RaftChanges
@@ -252,7 +260,8 @@ func (r promoter) CalculatePromotionsAndDemotions(conf *autopilot.Config, state 
 // autopilotRaft passes the library's calls on to the running raft, which a restart in place replaces.
 type autopilotRaft struct{ c *autopilotRunner }
 
-func (r autopilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint64, t time.Duration) raft.IndexFuture {
+func (r autopilotRaft) AddNonvoter(id raft.ServerID, a raft.ServerAddress, prev uint64,
+	t time.Duration) raft.IndexFuture {
 	return r.c.Current().Raft.AddNonvoter(id, a, prev, t)
 }
 
@@ -265,11 +274,13 @@ func (r autopilotRaft) AddVoter(id raft.ServerID, a raft.ServerAddress, prev uin
 	if !ok || s.Suffrage == raft.Voter {
 		return pastFuture{}
 	}
-	if i, ok := r.c.survey.askAll(raft.Configuration{Servers: []raft.Server{s}})[id]; !ok || i.Identity.Role != identity.RoleVoter {
+	if i, ok := r.c.survey.askAll(raft.Configuration{Servers: []raft.Server{s}})[id]; !ok ||
+		i.Identity.Role != identity.RoleVoter {
 		return pastFuture{}
 	}
 	r.c.Log.Info("autopilot promotes a replica", "replica", id)
-	f := r.bounded(r.c.Current(), func(in *local.Instance) raft.IndexFuture { return in.Raft.AddVoter(id, a, prev, protocol.AdminTimeout) })
+	f := r.bounded(r.c.Current(),
+		func(in *local.Instance) raft.IndexFuture { return in.Raft.AddVoter(id, a, prev, protocol.AdminTimeout) })
 	return pastFuture{r.c.changed(f.Error())}
 }
 
@@ -284,7 +295,8 @@ func (pastFuture) Index() uint64 { return 0 }
 
 // DemoteVoter bounds the library's call with protocol.AdminTimeout.
 func (r autopilotRaft) DemoteVoter(id raft.ServerID, prev uint64, t time.Duration) raft.IndexFuture {
-	return r.bounded(r.c.Current(), func(in *local.Instance) raft.IndexFuture { return in.Raft.DemoteVoter(id, prev, protocol.AdminTimeout) })
+	return r.bounded(r.c.Current(),
+		func(in *local.Instance) raft.IndexFuture { return in.Raft.DemoteVoter(id, prev, protocol.AdminTimeout) })
 }
 
 // RemoveServer bounds the library's call with protocol.AdminTimeout.

@@ -28,7 +28,8 @@ func TestAutopilotSettingsOverride(t *testing.T) {
 	if got := c.AutopilotConfig(); got != local.DefaultAutopilot() {
 		t.Errorf("AutopilotConfig without settings = %+v, want %+v", got, local.DefaultAutopilot())
 	}
-	told = &AutopilotConfig{MaxTrailingLogs: 7, LastContactThreshold: time.Second, DeadServerLastContactThreshold: time.Hour}
+	told = &AutopilotConfig{MaxTrailingLogs: 7, LastContactThreshold: time.Second,
+		DeadServerLastContactThreshold: time.Hour}
 	want := *told
 	want.Interval = local.DefaultAutopilot().Interval
 	if got := c.AutopilotConfig(); got != want {

@@ -37,13 +37,17 @@ func (f *formation) InitAs(clusterID string, dry bool) error {
 	case clusterID == "":
 		clusterID = randomHex(16)
 	case !local.ValidID(clusterID):
-		return refusal.New(refusal.OutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'", "invalid cluster id %q", clusterID)
+		return refusal.New(refusal.OutOfRange, "use 1 to 64 letters, digits, '_', '-', '.'",
+			"invalid cluster id %q", clusterID)
 	}
 	if f.IsMember() {
-		return refusal.New(refusal.AlreadyInitialized, "keep its data; if there is no leader, start the other replicas, and see \"rmd cluster status\"", "replica %s is a member of cluster %s", f.Config.ID, f.ClusterID())
+		return refusal.New(refusal.AlreadyInitialized,
+			"keep its data; if there is no leader, start the other replicas, and see \"rmd cluster status\"",
+			"replica %s is a member of cluster %s", f.Config.ID, f.ClusterID())
 	}
 	if n := f.Config.BootstrapExpect; n > 1 { // after the loss of its disk, this replica would make a second cluster
-		return refusal.New(refusal.AlreadyInitialized, fmt.Sprintf("start the others; if this replica lost its disk, \"rmd cluster remove %s\" at another one, then \"rmd cluster join\" here", f.Config.ID),
+		return refusal.New(refusal.AlreadyInitialized,
+			fmt.Sprintf("start the others; if this replica lost its disk, \"rmd cluster remove %s\" at another one, then \"rmd cluster join\" here", f.Config.ID),
 			"raft.bootstrap_expect is %d: the replicas in raft.join create the cluster, or have one already", n)
 	}
 	ctx, cancel := context.WithTimeout(f.Context, 2*time.Second)
@@ -58,7 +62,8 @@ func (f *formation) InitAs(clusterID string, dry bool) error {
 			continue
 		}
 		if !i.Empty {
-			return refusal.New(refusal.AlreadyInitialized, "join that cluster, or take the address out of raft.join", "replica %s at %s already belongs to cluster %s", i.Identity.ID, addr, i.Identity.ClusterID)
+			return refusal.New(refusal.AlreadyInitialized, "join that cluster, or take the address out of raft.join",
+				"replica %s at %s already belongs to cluster %s", i.Identity.ID, addr, i.Identity.ClusterID)
 		}
 	}
 	if dry {
@@ -67,7 +72,8 @@ func (f *formation) InitAs(clusterID string, dry bool) error {
 	if err := f.SetCluster(clusterID, 0, identity.RoleVoter, nil, nil); err != nil {
 		return err
 	}
-	return f.bootstrapAndLead(raft.Configuration{Servers: []raft.Server{{ID: f.Identity().ServerID(), Address: raft.ServerAddress(f.Addr())}}})
+	return f.bootstrapAndLead(raft.Configuration{
+		Servers: []raft.Server{{ID: f.Identity().ServerID(), Address: raft.ServerAddress(f.Addr())}}})
 }
 
 // bootstrapAndLead writes the first membership, which no other replica has, and campaigns at once:
@@ -111,10 +117,12 @@ func (f *formation) adopt(ctx context.Context, from string, q adoptRequest) erro
 		return nil
 	}
 	if have != "" || f.HasState() || f.Config.BootstrapExpect == 0 {
-		return refusal.New(refusal.AlreadyInitialized, "", "replica %s already has state, or its raft.bootstrap_expect is not set", f.Config.ID)
+		return refusal.New(refusal.AlreadyInitialized, "",
+			"replica %s already has state, or its raft.bootstrap_expect is not set", f.Config.ID)
 	}
 	if !f.expects(ctx, from) {
-		return refusal.New(refusal.NoSuchReplica, "list its address in raft.join", "%s is at none of the addresses in raft.join of replica %s", from, f.Config.ID)
+		return refusal.New(refusal.NoSuchReplica, "list its address in raft.join",
+			"%s is at none of the addresses in raft.join of replica %s", from, f.Config.ID)
 	}
 	return f.SetCluster(q.ClusterID, 0, identity.RoleVoter, q.Known, nil)
 }
@@ -127,7 +135,8 @@ func (f *formation) expects(ctx context.Context, from string) bool {
 		if addr == f.Addr() {
 			continue
 		}
-		if i, err := protocol.Ask[info](ctx, f.Peer, addr, protocol.Info, protocol.None{}); err == nil && string(i.Identity.ServerID()) == from {
+		if i, err := protocol.Ask[info](ctx, f.Peer, addr, protocol.Info, protocol.None{}); err == nil &&
+			string(i.Identity.ServerID()) == from {
 			return true
 		}
 	}
@@ -204,7 +213,8 @@ func (f *formation) tryExpect() string {
 	conf := raft.Configuration{}
 	for _, i := range all {
 		if i.Identity.ID != f.Config.ID {
-			if _, err := protocol.Ask[protocol.None](ctx, f.Peer, i.Address, protocol.Adopt, adoptRequest{id, known}); err != nil {
+			if _, err := protocol.Ask[protocol.None](ctx, f.Peer, i.Address, protocol.Adopt,
+				adoptRequest{id, known}); err != nil {
 				return fmt.Sprintf("replica %s refuses: %v", i.Identity.ID, err)
 			}
 		}
@@ -232,9 +242,11 @@ func disagreement(all []info, expect int) string {
 		case i.Identity.ClusterName != all[0].Identity.ClusterName:
 			return fmt.Sprintf("replica %s has the cluster name %s", i.Identity.ID, i.Identity.ClusterName)
 		case i.Expect != expect || sortedList(i.Join) != list:
-			return fmt.Sprintf("replica %s has another configuration: raft.bootstrap_expect %d, raft.join [%s]", i.Identity.ID, i.Expect, sortedList(i.Join))
+			return fmt.Sprintf("replica %s has another configuration: raft.bootstrap_expect %d, raft.join [%s]", i.Identity.ID,
+				i.Expect, sortedList(i.Join))
 		case same >= 0:
-			return fmt.Sprintf("two replicas have the id %s, or ids that differ only in case: %s at %s, %s at %s", i.Identity.ID, all[same].Identity.ID, all[same].Address, i.Identity.ID, i.Address)
+			return fmt.Sprintf("two replicas have the id %s, or ids that differ only in case: %s at %s, %s at %s", i.Identity.ID,
+				all[same].Identity.ID, all[same].Address, i.Identity.ID, i.Address)
 		case i.Identity.ClusterID != "" && cluster != "" && i.Identity.ClusterID != cluster:
 			return "the replicas belong to different clusters"
 		}

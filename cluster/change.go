@@ -69,14 +69,17 @@ func (c *changes) promoteHere(ctx context.Context, q adminRequest) error {
 	case s.Suffrage == raft.Voter:
 		return refusal.New(refusal.AlreadyVoter, "", "replica %s is already a voter", q.ID)
 	case len(servers.Voters(conf)) >= ReplicasMax:
-		return refusal.New(refusal.TooMany, "remove a voter first", "the cluster already has %d voters, the maximum", ReplicasMax)
+		return refusal.New(refusal.TooMany, "remove a voter first",
+			"the cluster already has %d voters, the maximum", ReplicasMax)
 	}
 	i, ok := c.survey.askPatiently(s)[s.ID]
 	if !ok {
 		return refusal.New(refusal.NotHealthy, "see \"rmd cluster members\"", "replica %s does not answer", q.ID)
 	}
 	if lag := c.CommitIndex() - min(c.CommitIndex(), i.LastIndex); lag > q.MaxLag {
-		return refusal.New(refusal.NotCaughtUp, fmt.Sprintf("wait for \"rmd cluster members\" to show lag < %s, or use --max-lag", thousands.Format(q.MaxLag)), "replica %s is %s entries behind", q.ID, thousands.Format(lag))
+		return refusal.New(refusal.NotCaughtUp, fmt.Sprintf(
+			"wait for \"rmd cluster members\" to show lag < %s, or use --max-lag", thousands.Format(q.MaxLag)),
+			"replica %s is %s entries behind", q.ID, thousands.Format(lag))
 	}
 	if q.Dry {
 		return nil
@@ -166,7 +169,8 @@ func (c *changes) removeHere(ctx context.Context, q adminRequest) error {
 func (c *changes) checkQuorum(s raft.Server, q adminRequest) error {
 	vs := servers.Voters(c.Configuration())
 	if len(vs) == 1 {
-		return refusal.New(refusal.WouldLeaveNoVoter, "join and promote another replica first", "replica %s is the only voter", q.ID)
+		return refusal.New(refusal.WouldLeaveNoVoter, "join and promote another replica first",
+			"replica %s is the only voter", q.ID)
 	}
 	if q.Force {
 		return nil
@@ -199,7 +203,8 @@ func (c *changes) checkQuorum(s raft.Server, q adminRequest) error {
 	if q.Op == "demote" {
 		verb, do = "demoting", "wait until the other voters have caught up"
 	}
-	return refusal.New(refusal.WouldLoseQuorum, do, "%s; %s %s would leave %d healthy of %d voters", strings.Join(sick, ", "), verb, q.ID, healthy, left)
+	return refusal.New(refusal.WouldLoseQuorum, do, "%s; %s %s would leave %d healthy of %d voters",
+		strings.Join(sick, ", "), verb, q.ID, healthy, left)
 }
 
 // afterHandover transfers leadership and sends the request to the new leader.

@@ -61,7 +61,8 @@ func newCluster(cfg Config) *Cluster {
 	reach := reach.New(c)
 	survey := &survey{Replica: c, access: rules, lead: lead, progress: progress, steps: steps, reach: reach}
 	departures := &departures{Replica: c, access: rules, lead: lead}
-	changes := &changes{Replica: c, access: rules, lead: lead, survey: survey, departures: departures, one: raftstore.NewMutex()}
+	changes := &changes{Replica: c, access: rules, lead: lead, survey: survey, departures: departures,
+		one: raftstore.NewMutex()}
 	runner := newAutopilotRunner(c, survey, changes)
 	lead.Changed = runner.follow
 	return &Cluster{
@@ -110,9 +111,11 @@ func (c *Cluster) open() (err error) {
 		}
 	}()
 	if r := c.Identity().Removed; r != nil {
-		return &exitcode.Error{Code: exitcode.Removed, Err: fmt.Errorf("%w by %s at %s", ErrRemoved, r.By, r.At.Format(time.RFC3339))}
+		return &exitcode.Error{Code: exitcode.Removed,
+			Err: fmt.Errorf("%w by %s at %s", ErrRemoved, r.By, r.At.Format(time.RFC3339))}
 	}
-	if c.core.Stores, err = raftstore.Open(c.core.Dir, c.core.Config.Options.Stores(), c.core.Guard, c.core.Config.VerifySnapshot, c.core.Log.Named("snapshots")); err != nil {
+	if c.core.Stores, err = raftstore.Open(c.core.Dir, c.core.Config.Options.Stores(), c.core.Guard,
+		c.core.Config.VerifySnapshot, c.core.Log.Named("snapshots")); err != nil {
 		if errors.Is(err, raftstore.ErrDamaged) {
 			err = &exitcode.Error{Code: exitcode.Store, Err: fmt.Errorf("start check: %w", err)}
 		}
@@ -173,7 +176,8 @@ func (c *Cluster) openDir() error {
 	raftstore.RemoveLeftovers(c.core.Config.DataDir, c.core.Log)
 	free, err := c.core.Free()
 	if err == nil && free < c.core.Config.DiskStop {
-		err = &exitcode.Error{Code: exitcode.DiskFull, Err: fmt.Errorf("disk is full: %d bytes free, disk.stop is %d; free some space", free, c.core.Config.DiskStop)}
+		err = &exitcode.Error{Code: exitcode.DiskFull,
+			Err: fmt.Errorf("disk is full: %d bytes free, disk.stop is %d; free some space", free, c.core.Config.DiskStop)}
 	}
 	if err == nil && c.core.Dir.Unclean {
 		c.core.Log.Warn("the last process was not stopped cleanly: checking the store")
@@ -197,13 +201,15 @@ func (c *Cluster) report(rep *raftstore.StartReport) {
 	if rep.Snapshot != nil {
 		snap = rep.Snapshot.Index
 	}
-	c.core.Log.Info("data checked", "replica", c.Identity().ServerID(), "snapshot", snap, "first", rep.First, "last", rep.Last)
+	c.core.Log.Info("data checked", "replica", c.Identity().ServerID(), "snapshot", snap, "first", rep.First,
+		"last", rep.Last)
 	if ahead := time.Until(rep.LastAt); ahead > clockMax {
 		c.core.Log.Warn("the clock is behind the time of the newest entry", "by", ahead.Round(time.Second))
 	}
 	switch {
 	case c.core.Config.BootstrapExpect > 0 && rep.Last > 0:
-		c.core.Log.Info("ignoring bootstrap_expect: this replica has state", "bootstrap_expect", c.core.Config.BootstrapExpect)
+		c.core.Log.Info("ignoring bootstrap_expect: this replica has state", "bootstrap_expect",
+			c.core.Config.BootstrapExpect)
 	case c.core.Config.BootstrapExpect == 1:
 		c.core.Log.Warn("bootstrap_expect is 1: a single replica tolerates no failure")
 	}
@@ -218,9 +224,11 @@ func (c *Cluster) openTransport() {
 	if c.core.Network == nil {
 		c.core.Network = c.core.Peer.Transport(max(transportTimeout, 2*c.core.Config.Election), c.core.Log.Named("transport"))
 	}
-	c.core.Transport = rafttransport.New(rafttransport.Config{Transport: c.core.Network, Replica: raftView{c}, Log: c.core.Stores.Logs, Snapshots: c.core.Stores.Snapshots,
+	c.core.Transport = rafttransport.New(rafttransport.Config{Transport: c.core.Network, Replica: raftView{c},
+		Log: c.core.Stores.Logs, Snapshots: c.core.Stores.Snapshots,
 		Logger: c.core.Log, HeartbeatFastPath: c.core.Config.Options.HeartbeatFastPath})
-	sc := succession.Config{Server: c.Identity().ServerID(), Heartbeat: c.core.Config.Heartbeat, Replica: raftView{c}, Transport: c.core.Transport, Caller: c.core.Network,
+	sc := succession.Config{Server: c.Identity().ServerID(), Heartbeat: c.core.Config.Heartbeat, Replica: raftView{c},
+		Transport: c.core.Transport, Caller: c.core.Network,
 		Logger: c.core.Log, Go: c.core.Go, OnSuccessor: c.lead.SuccessorFound}
 	if c.core.Peer != nil {
 		sc.Peers = c.core.Peer
@@ -245,7 +253,8 @@ func (c *Cluster) openPeer() {
 		return
 	}
 	c.serveAdmin()
-	c.core.Peer.SetGate(c.access.AdmitConn, c.access.AuthorizeCall, c.access.AuthorizeAnswer, func(server string) bool { return c.access.Trusts(raft.ServerID(server)) })
+	c.core.Peer.SetGate(c.access.AdmitConn, c.access.AuthorizeCall, c.access.AuthorizeAnswer,
+		func(server string) bool { return c.access.Trusts(raft.ServerID(server)) })
 	c.core.Identify()
 	c.lead.WatchPeers()
 }

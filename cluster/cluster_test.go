@@ -233,7 +233,8 @@ func TestRestartAll(t *testing.T) {
 // TestAddressChange checks that the leader learns the new address of a restarted replica.
 func TestAddressChange(t *testing.T) {
 	t.Parallel()
-	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // a replica announces its new address at an interval that depends on them
+	// a replica announces its new address at an interval that depends on them
+	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 })
 	put(t, rs, 5)
 	l := leader(t, rs)
 	var f *replica
@@ -271,7 +272,10 @@ func TestSnapshotCatchUp(t *testing.T) {
 	put(t, []*replica{l}, 100)
 	for _, r := range rs { // either of them may be the leader when the follower returns
 		if r != away {
-			eventually(t, patience, r.id+"'s log is cut", func() bool { first, _ := r.c.core.Stores.Logs.FirstIndex(); return first > 50 })
+			eventually(t, patience, r.id+"'s log is cut", func() bool {
+				first, _ := r.c.core.Stores.Logs.FirstIndex()
+				return first > 50
+			})
 		}
 	}
 	away.start()
@@ -356,7 +360,10 @@ func TestLeadershipChannel(t *testing.T) {
 	if now := <-ch; !now.IsLeader || now.Term != l.c.Term() || now.LeaderID != l.id {
 		t.Fatalf("Leadership() sends %+v, want %s as leader in term %d", now, l.id, l.c.Term())
 	}
-	eventually(t, patience, "health known", func() bool { h := l.c.Health(); return h.Known && h.Healthy && h.FailureTolerance == 1 })
+	eventually(t, patience, "health known", func() bool {
+		h := l.c.Health()
+		return h.Known && h.Healthy && h.FailureTolerance == 1
+	})
 	if err := l.c.Demote(l.id); err != nil { // the leader transfers leadership first
 		t.Fatal(err)
 	}

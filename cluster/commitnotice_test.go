@@ -33,8 +33,9 @@ func TestCommitReachesFollowers(t *testing.T) {
 func store(t *testing.T, l, f *replica, prev, prevTerm, term uint64) {
 	header := l.c.core.Header()
 	header.ID = []byte(l.c.Identity().ServerID())
-	f.c.core.Transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: f.c.Term(), PrevLogEntry: prev, PrevLogTerm: prevTerm,
-		Entries: []*raft.Log{{Index: prev + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
+	f.c.core.Transport.Inject(&raft.AppendEntriesRequest{RPCHeader: header, Term: f.c.Term(), PrevLogEntry: prev,
+		PrevLogTerm: prevTerm,
+		Entries:     []*raft.Log{{Index: prev + 1, Term: term, Type: raft.LogNoop}}}, t.Context().Done())
 }
 
 // TestCommitNoticesThatAreRefused sends a follower notices about entries that it does not have, of
@@ -78,7 +79,8 @@ func TestCommitNoticesThatAreRefused(t *testing.T) {
 	if _, err := f.c.notices.Receive(t.Context(), from, binary.BigEndian.AppendUint64(nil, 1)); err == nil {
 		t.Error("a short notice is taken")
 	}
-	if _, err := f.c.notices.Receive(t.Context(), from, commits.Notice{Term: term, Index: last + 1, EntryTerm: term}.Encode()); err != nil {
+	if _, err := f.c.notices.Receive(t.Context(), from,
+		commits.Notice{Term: term, Index: last + 1, EntryTerm: term}.Encode()); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, patience, "a true notice commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
@@ -105,5 +107,6 @@ func TestCommittedEntryTerm(t *testing.T) {
 	eventually(t, patience, "an answer commits the entry", func() bool { return f.c.CommitIndex() == last+1 })
 	f.c.Committed(last + 2)
 	store(t, l, f, last+1, term, term)
-	eventually(t, patience, "an answer commits an entry that comes after it", func() bool { return f.c.CommitIndex() == last+2 })
+	eventually(t, patience, "an answer commits an entry that comes after it",
+		func() bool { return f.c.CommitIndex() == last+2 })
 }

@@ -77,21 +77,42 @@ var damages = map[string]struct {
 	do   func(t *testing.T, dir, other string)
 	says string
 }{
-	"nothing":               {do: func(*testing.T, string, string) {}},
-	"raft.db missing":       {func(t *testing.T, dir, _ string) { remove(t, dir, raftDB) }, "raft.db is missing, but rm"},
-	"raft.db empty":         {func(t *testing.T, dir, _ string) { truncate(t, dir, raftDB, 0) }, "raft.db is empty, but rm"},
-	"raft.db cut":           {func(t *testing.T, dir, _ string) { truncate(t, dir, raftDB, 9000) }, "raft.db: it has 9000 bytes of"},
-	"raft.db new":           {freshLog, "raft.db holds neither a term nor an entry, but this replica has stored some"},
-	"raft.db of another":    {func(t *testing.T, dir, other string) { copyFile(t, other, dir, raftDB) }, "raft.db belongs to replica rm"},
-	"no term":               {noTerm, "the stored term is 0, the newest entry is of term"},
-	"replica.json gone":     {func(t *testing.T, dir, _ string) { remove(t, dir, replicaJSON) }, "raft.db exists, but replica.json is missing"},
-	"replica.json empty":    {func(t *testing.T, dir, _ string) { truncate(t, dir, replicaJSON, 0) }, "replica.json"},
-	"snapshots gone":        {func(t *testing.T, dir, _ string) { remove(t, dir, snapshotsDir) }, "but the snapshot ends at 0: entries are missing"},
-	"meta.json empty":       {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, metaJSON) }, "all snapshots are damaged"},
-	"meta.crc32c empty":     {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, metaSum) }, "meta.json: checksum differs"},
-	"state.bin empty":       {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, stateBin) }, "all snapshots are damaged"},
-	"state.bin gone":        {func(t *testing.T, dir, _ string) { eachSnapshot(t, dir, "-"+stateBin) }, "all snapshots are damaged"},
-	"log and snapshots":     {func(t *testing.T, dir, _ string) { remove(t, dir, raftDB); remove(t, dir, snapshotsDir) }, "raft.db is missing"},
+	"nothing":         {do: func(*testing.T, string, string) {}},
+	"raft.db missing": {func(t *testing.T, dir, _ string) { remove(t, dir, raftDB) }, "raft.db is missing, but rm"},
+	"raft.db empty": {func(t *testing.T, dir, _ string) {
+		truncate(t, dir, raftDB, 0)
+	}, "raft.db is empty, but rm"},
+	"raft.db cut": {func(t *testing.T, dir, _ string) {
+		truncate(t, dir, raftDB, 9000)
+	}, "raft.db: it has 9000 bytes of"},
+	"raft.db new": {freshLog, "raft.db holds neither a term nor an entry, but this replica has stored some"},
+	"raft.db of another": {func(t *testing.T, dir, other string) {
+		copyFile(t, other, dir, raftDB)
+	}, "raft.db belongs to replica rm"},
+	"no term": {noTerm, "the stored term is 0, the newest entry is of term"},
+	"replica.json gone": {func(t *testing.T, dir, _ string) {
+		remove(t, dir, replicaJSON)
+	}, "raft.db exists, but replica.json is missing"},
+	"replica.json empty": {func(t *testing.T, dir, _ string) { truncate(t, dir, replicaJSON, 0) }, "replica.json"},
+	"snapshots gone": {func(t *testing.T, dir, _ string) {
+		remove(t, dir, snapshotsDir)
+	}, "but the snapshot ends at 0: entries are missing"},
+	"meta.json empty": {func(t *testing.T, dir, _ string) {
+		eachSnapshot(t, dir, metaJSON)
+	}, "all snapshots are damaged"},
+	"meta.crc32c empty": {func(t *testing.T, dir, _ string) {
+		eachSnapshot(t, dir, metaSum)
+	}, "meta.json: checksum differs"},
+	"state.bin empty": {func(t *testing.T, dir, _ string) {
+		eachSnapshot(t, dir, stateBin)
+	}, "all snapshots are damaged"},
+	"state.bin gone": {func(t *testing.T, dir, _ string) {
+		eachSnapshot(t, dir, "-"+stateBin)
+	}, "all snapshots are damaged"},
+	"log and snapshots": {func(t *testing.T, dir, _ string) {
+		remove(t, dir, raftDB)
+		remove(t, dir, snapshotsDir)
+	}, "raft.db is missing"},
 	"newest, no log":        {newestWithoutLog, "before a snapshot that is damaged: entries are missing"},
 	"trust.json gone":       {func(t *testing.T, dir, _ string) { remove(t, dir, trustJSON) }, "trust.json"},
 	"trust.json of another": {func(t *testing.T, dir, other string) { copyFile(t, other, dir, trustJSON) }, "trust.json"},
@@ -208,10 +229,13 @@ func TestDamagedDirectory(t *testing.T) {
 			d.do(t, a.dir, b.dir)
 			before := picture(t, a.dir)
 			_, err := offline.Check(a.dir, verifyTestSnap)
-			if d.says == "" && err != nil || d.says != "" && (err == nil || !strings.Contains(err.Error(), d.says) && name != "replica.json gone") {
+			if d.says == "" && err != nil || d.says != "" &&
+				(err == nil || !strings.Contains(err.Error(), d.says) && name != "replica.json gone") {
 				t.Errorf("check: %v", err)
 			}
-			if _, err := offline.Recover(a.dir, []offline.RecoverPeer{{ID: a.id, Address: "127.0.0.1:1"}}, offline.RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: []string{b.id}, Alive: func(string) bool { return false }, Dry: true}); d.says != "" && err == nil {
+			if _, err := offline.Recover(a.dir, []offline.RecoverPeer{{ID: a.id, Address: "127.0.0.1:1"}},
+				offline.RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: []string{b.id},
+					Alive: func(string) bool { return false }, Dry: true}); d.says != "" && err == nil {
 				t.Error("a recovery would take it")
 			}
 			if after := picture(t, a.dir); after != before {
@@ -225,7 +249,8 @@ func TestDamagedDirectory(t *testing.T) {
 			switch {
 			case d.says == "" && err != nil:
 				t.Errorf("it does not start: %v", err)
-			case d.says != "" && (!errors.As(err, &fatal) || fatal.Code != exitcode.Store || !errors.Is(err, raftstore.ErrDamaged) || !strings.Contains(err.Error(), d.says)):
+			case d.says != "" && (!errors.As(err, &fatal) || fatal.Code != exitcode.Store ||
+				!errors.Is(err, raftstore.ErrDamaged) || !strings.Contains(err.Error(), d.says)):
 				t.Errorf("start: %v", err)
 			}
 		})

@@ -79,7 +79,8 @@ func (d *digests) digestStop(from string, q stopRequest) error {
 		return errors.New("the digests are equal")
 	}
 	d.Go(func() {
-		d.Guard.Fail(exitcode.Diverged, fmt.Errorf("%w at index %d: %x here, %x at %s", local.ErrDigest, q.Index, mine.Digest, q.Ours, from))
+		d.Guard.Fail(exitcode.Diverged, fmt.Errorf("%w at index %d: %x here, %x at %s", local.ErrDigest, q.Index, mine.Digest,
+			q.Ours, from))
 	})
 	return nil
 }
@@ -94,7 +95,8 @@ func (d *digests) CompareDigests(ctx context.Context) ([]DigestReport, error) {
 // compareDigests also returns the servers whose digest differs from a majority's, and the
 // majority's digest. right is nil if no digest has a majority. It compares nothing while this replica
 // restores a backup.
-func (d *digests) compareDigests(ctx context.Context) (reports []DigestReport, minority []raft.Server, right []byte, err error) {
+func (d *digests) compareDigests(ctx context.Context) (reports []DigestReport, minority []raft.Server,
+	right []byte, err error) {
 	if d.Config.Digest == nil || d.Peer == nil {
 		return nil, nil, nil, errors.New("this replica does not compare digests")
 	}
@@ -123,7 +125,8 @@ func (d *digests) compareDigests(ctx context.Context) (reports []DigestReport, m
 	for i, s := range members {
 		id, _ := identity.Split(s.ID)
 		r := DigestReport{ID: id, Index: index, Digest: hex.EncodeToString(replies[i].Digest), Known: replies[i].Known}
-		if r.Differs = r.Known && (right != nil && !bytes.Equal(right, replies[i].Digest) || right == nil && len(votes) > 1); r.Differs && right != nil {
+		if r.Differs = r.Known && (right != nil && !bytes.Equal(right, replies[i].Digest) ||
+			right == nil && len(votes) > 1); r.Differs && right != nil {
 			minority = append(minority, s)
 		}
 		reports = append(reports, r)
@@ -189,7 +192,8 @@ func (d *digests) stopMinority(index uint64, minority []raft.Server, right []byt
 		}
 		d.Log.Error("a replica's state differs from the majority's", "replica", s.ID, "index", index)
 		ctx, cancel := context.WithTimeout(d.Context, 2*protocol.InfoTimeout)
-		if _, err := protocol.Ask[protocol.None](ctx, d.Peer, string(s.Address), protocol.Stop, stopRequest{string(s.ID), index, right}); err != nil {
+		if _, err := protocol.Ask[protocol.None](ctx, d.Peer, string(s.Address), protocol.Stop,
+			stopRequest{string(s.ID), index, right}); err != nil {
 			d.Log.Warn("cannot stop the replica whose state differs", "replica", s.ID, "error", err)
 			errs = append(errs, fmt.Errorf("%s: %w", s.ID, err))
 		}

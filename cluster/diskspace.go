@@ -81,7 +81,8 @@ func (d *diskSpace) handOverForSpace(free uint64) {
 		defer d.handingOver.Store(false)
 		for _, m := range d.survey.Members() {
 			if m.Voter && !m.Leader && m.State == StateAlive && m.DiskFree >= d.Config.DiskReserve && m.Lag <= transferLag {
-				d.Log.Warn("disk space below the reserve: transferring leadership", "free", free, "reserve", d.Config.DiskReserve, "to", m.ID)
+				d.Log.Warn("disk space below the reserve: transferring leadership", "free", free, "reserve",
+					d.Config.DiskReserve, "to", m.ID)
 				if err := d.changes.Transfer(m.ID); err != nil {
 					d.Log.Warn("leadership transfer failed", "to", m.ID, "error", err)
 					continue

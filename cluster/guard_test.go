@@ -164,7 +164,8 @@ func TestBitRotAtStart(t *testing.T) {
 	flip(t, filepath.Join(r.dir, raftDB), index)
 	err := r.open()
 	var fe *exitcode.Error
-	if !errors.As(err, &fe) || fe.Code != exitcode.Store || !errors.Is(err, raftstore.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("log entry %d", index)) {
+	if !errors.As(err, &fe) || fe.Code != exitcode.Store || !errors.Is(err, raftstore.ErrDamaged) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("log entry %d", index)) {
 		t.Fatalf("start with a damaged entry: %v, want exit code %d, %v, and log entry %d named",
 			err, exitcode.Store, raftstore.ErrDamaged, index)
 	}
@@ -216,7 +217,8 @@ func TestBitRotWhileRunning(t *testing.T) {
 			t.Error("a damaged entry was handed out")
 		}()
 		<-done
-		if f := <-l.fatal; f.Code != exitcode.Store || !strings.Contains(fmt.Sprint(f.Err), fmt.Sprintf("log entry %d", index)) {
+		if f := <-l.fatal; f.Code != exitcode.Store ||
+			!strings.Contains(fmt.Sprint(f.Err), fmt.Sprintf("log entry %d", index)) {
 			t.Errorf("after reading a damaged entry: exit code %d, %v; want %d and log entry %d named",
 				f.Code, f.Err, exitcode.Store, index)
 		}
@@ -277,7 +279,8 @@ func TestDiskLevels(t *testing.T) {
 
 func TestDataDirRefusals(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
-	if _, err := raftstore.OpenDir(r.dir, identity.Identity{ID: "rm1", ClusterName: "test"}); !errors.Is(err, raftstore.ErrInUse) {
+	if _, err := raftstore.OpenDir(r.dir, identity.Identity{ID: "rm1", ClusterName: "test"}); !errors.Is(err,
+		raftstore.ErrInUse) {
 		t.Errorf("second process: %v", err)
 	}
 	_, err := offline.Check(r.dir, nil)

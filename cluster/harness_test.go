@@ -115,7 +115,8 @@ func (f *testFSM) Restore(r io.ReadCloser) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.back = f.back || binary.BigEndian.Uint64(b[20:]) < f.last
-	f.digest, f.count, f.last = binary.BigEndian.Uint64(b[4:]), binary.BigEndian.Uint64(b[12:]), binary.BigEndian.Uint64(b[20:])
+	f.digest, f.count, f.last = binary.BigEndian.Uint64(b[4:]), binary.BigEndian.Uint64(b[12:]),
+		binary.BigEndian.Uint64(b[20:])
 	f.history[f.last] = f.digest
 	return nil
 }
@@ -286,11 +287,13 @@ func trio(t testing.TB, tweak func(*Config)) []*replica {
 		eventually(t, patience, r.id+" joins", func() bool {
 			var ref *refusal.Refusal
 			err = r.c.Join(t.Context(), []string{rs[0].addr}, "", false)
-			return err == nil || errors.As(err, &ref) && ref.Code == refusal.AlreadyInitialized // the answer to the first try was lost
+			// the answer to the first try was lost
+			return err == nil || errors.As(err, &ref) && ref.Code == refusal.AlreadyInitialized
 		})
 	}
 	for _, r := range rs {
-		eventually(t, patience, r.id+" knows three voters", func() bool { return len(servers.Voters(r.c.core.Configuration())) == 3 })
+		eventually(t, patience, r.id+" knows three voters",
+			func() bool { return len(servers.Voters(r.c.core.Configuration())) == 3 })
 	}
 	return rs
 }

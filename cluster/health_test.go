@@ -45,17 +45,20 @@ func TestMembersStalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, patience, "the refusing follower is stalled", func() bool {
-		return strings.Contains(memberOf(t, l, f.id).Stalled, "refuses the leader's entries: ") && memberOf(t, f, f.id).Stalled != ""
+		return strings.Contains(memberOf(t, l, f.id).Stalled, "refuses the leader's entries: ") &&
+			memberOf(t, f, f.id).Stalled != ""
 	})
 	older.set()
 	eventually(t, patience, "it is not stalled any more", func() bool { return memberOf(t, l, f.id).Stalled == "" })
 	eventually(t, patience, "a replica that gets nothing done is stalled", func() bool {
 		w := &f.c.progress.stalls
 		w.mu.Lock()
-		w.stalls[stallApply] = stall{mark: w.stalls[stallApply].mark, age: time.Hour, why: "entry 9 is not applied"} // until the next look
+		// until the next look
+		w.stalls[stallApply] = stall{mark: w.stalls[stallApply].mark, age: time.Hour, why: "entry 9 is not applied"}
 		w.mu.Unlock()
 		m := memberOf(t, l, f.id)
-		return m.Stalled == "entry 9 is not applied" && strings.Contains(m.Problem, "no progress for 1h0m0s: entry 9 is not applied")
+		return m.Stalled == "entry 9 is not applied" &&
+			strings.Contains(m.Problem, "no progress for 1h0m0s: entry 9 is not applied")
 	})
 }
 
@@ -104,7 +107,8 @@ type fullStore struct {
 	full *atomic.Bool
 }
 
-func (s fullStore) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, at uint64, tr raft.Transport) (raft.SnapshotSink, error) {
+func (s fullStore) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, at uint64,
+	tr raft.Transport) (raft.SnapshotSink, error) {
 	if s.full.Load() {
 		return nil, syscall.ENOSPC
 	}
@@ -136,7 +140,8 @@ func TestSnapshotJob(t *testing.T) {
 		}
 	}
 	const says = "snapshot: cannot write snapshots (2 times in a row): create snapshot at "
-	if m := memberOf(t, r, "rm1"); !strings.Contains(m.Problem, says) || !strings.Contains(m.Problem, "no space left on device") {
+	if m := memberOf(t, r, "rm1"); !strings.Contains(m.Problem, says) ||
+		!strings.Contains(m.Problem, "no space left on device") {
 		t.Errorf("the problem is %q", m.Problem)
 	}
 	if len(failed) != 2 {

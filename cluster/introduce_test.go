@@ -80,21 +80,25 @@ func TestAdmissionChain(t *testing.T) {
 		chain []identity.Admission
 		why   string
 	}{
-		"no chain":               {id(e), nil, "not admitted by a member"},
-		"another's chain":        {id(x), chain, "not admitted by a member"},
-		"its end is missing":     {id(e), chain[:1], "not admitted by a member"},
-		"another name put in":    {id(x), forged, "not signed"},
-		"it lets itself in":      {id(x), admit(x, x), "not admitted by a member"},
-		"let in by a stranger":   {id(e), admit(x, e), "not admitted by a member"},
-		"of another cluster":     {id(d), elsewhere.c.access.Admit(id(d)), "not signed"},
-		"a link without its key": {id(d), []identity.Admission{{Server: string(id(d)), By: string(id(l)), Sig: first[0].Sig}}, "not signed"},
-		"another's key":          {id(d), []identity.Admission{{Server: string(id(d)), By: string(id(l)), Key: admit(x, d)[0].Key, Sig: admit(x, d)[0].Sig}}, "not signed"},
+		"no chain":             {id(e), nil, "not admitted by a member"},
+		"another's chain":      {id(x), chain, "not admitted by a member"},
+		"its end is missing":   {id(e), chain[:1], "not admitted by a member"},
+		"another name put in":  {id(x), forged, "not signed"},
+		"it lets itself in":    {id(x), admit(x, x), "not admitted by a member"},
+		"let in by a stranger": {id(e), admit(x, e), "not admitted by a member"},
+		"of another cluster":   {id(d), elsewhere.c.access.Admit(id(d)), "not signed"},
+		"a link without its key": {id(d), []identity.Admission{{Server: string(id(d)), By: string(id(l)), Sig: first[0].Sig}},
+			"not signed"},
+		"another's key": {id(d), []identity.Admission{
+			{Server: string(id(d)), By: string(id(l)), Key: admit(x, d)[0].Key, Sig: admit(x, d)[0].Sig}}, "not signed"},
 	} {
 		if err := judge.access.Admitted(c.who, c.chain); err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s: admitted = %v, want an error with %q", what, err, c.why)
 		}
 	}
-	if err := judge.core.Dir.Update(func(i *identity.Identity) { i.RemovedPeers = append(i.RemovedPeers, string(id(l))) }); err != nil {
+	if err := judge.core.Dir.Update(func(i *identity.Identity) {
+		i.RemovedPeers = append(i.RemovedPeers, string(id(l)))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := judge.access.Admitted(id(d), first); err == nil || !strings.Contains(err.Error(), "was removed") {

@@ -55,9 +55,11 @@ func (c *changes) join(ctx context.Context, leaders []string, token string, dry 
 		return joinReply{}, errors.New("join: this replica has no peer transport")
 	}
 	if c.HasState() || c.InMembership() {
-		return joinReply{}, refusal.New(refusal.AlreadyInitialized, "keep its data: a member only needs to be started", "replica %s is a member of cluster %s", c.Config.ID, c.ClusterID())
+		return joinReply{}, refusal.New(refusal.AlreadyInitialized, "keep its data: a member only needs to be started",
+			"replica %s is a member of cluster %s", c.Config.ID, c.ClusterID())
 	}
-	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.Config.Level, Version: c.Config.Version, Dry: dry}
+	q := joinRequest{Identity: c.Identity(), Address: c.Addr(), Token: token, Level: c.Config.Level,
+		Version: c.Config.Version, Dry: dry}
 	q.Identity.RemovedPeers, q.Identity.Recovered = nil, nil
 	var errs []error
 	for _, addr := range leaders {
@@ -82,7 +84,8 @@ func (c *changes) join(ctx context.Context, leaders []string, token string, dry 
 	if err := errors.Join(errs...); errors.As(err, &ref) {
 		return joinReply{}, ref
 	}
-	return joinReply{}, refusal.New(refusal.PeerUnreachable, "check the addresses, and raft.listen of those replicas", "no replica answered: %v", errors.Join(errs...))
+	return joinReply{}, refusal.New(refusal.PeerUnreachable, "check the addresses, and raft.listen of those replicas",
+		"no replica answered: %v", errors.Join(errs...))
 }
 
 // helloRefusal turns a refusal by the hello of the peer transport into a Refusal.
@@ -93,9 +96,12 @@ func (c *changes) helloRefusal(addr string, err error) error {
 	}
 	switch coded.ErrorCode() {
 	case codeOtherCluster:
-		return refusal.New(refusal.ClusterIDDiffers, "name a member of its own cluster; if that no longer needs this replica, "+Rejoin, "%s does not belong to cluster %s of this replica's data", addr, c.ClusterID())
+		return refusal.New(refusal.ClusterIDDiffers,
+			"name a member of its own cluster; if that no longer needs this replica, "+Rejoin,
+			"%s does not belong to cluster %s of this replica's data", addr, c.ClusterID())
 	case "OTHER_NAME":
-		return refusal.New(refusal.ClusterNameDiffers, "check the configured cluster name", "the cluster name of %s is not %s", addr, c.Config.ClusterName)
+		return refusal.New(refusal.ClusterNameDiffers, "check the configured cluster name",
+			"the cluster name of %s is not %s", addr, c.Config.ClusterName)
 	case string(refusal.Removed):
 		return refusal.New(refusal.Removed, Rejoin, "%s says that this replica was removed", addr)
 	}
@@ -105,7 +111,8 @@ func (c *changes) helloRefusal(addr string, err error) error {
 // joinHere decides about a join on the leader. Other replicas forward the request.
 func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joinReply, error) {
 	if q.Identity.ServerID() != raft.ServerID(from) && (q.Hops == 0 || !c.access.Trusts(raft.ServerID(from))) {
-		return joinReply{}, refusal.New(refusal.IDInUse, "run the join on the replica itself", "%s tries to join in the name of %s", from, q.Identity.ServerID())
+		return joinReply{}, refusal.New(refusal.IDInUse, "run the join on the replica itself",
+			"%s tries to join in the name of %s", from, q.Identity.ServerID())
 	}
 	if !c.IsLeader() {
 		addr, err := c.forward(&q.Hops)
@@ -121,7 +128,9 @@ func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joi
 	}
 	self := c.Identity()
 	if q.Identity.ClusterID != "" && q.Identity.ClusterID != self.ClusterID {
-		return joinReply{}, refusal.New(refusal.ClusterIDDiffers, "join its own cluster; if that no longer needs this replica, "+Rejoin, "replica %s has data of cluster %s, but this is cluster %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)
+		return joinReply{}, refusal.New(refusal.ClusterIDDiffers,
+			"join its own cluster; if that no longer needs this replica, "+Rejoin,
+			"replica %s has data of cluster %s, but this is cluster %s", q.Identity.ID, q.Identity.ClusterID, self.ClusterID)
 	}
 	sid := q.Identity.ServerID()
 	for _, s := range c.Configuration().Servers {
@@ -134,16 +143,24 @@ func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joi
 			}
 			return c.letIn(sid, role), nil
 		case id != q.Identity.ID && identity.SameID(id, q.Identity.ID):
-			return joinReply{}, refusal.New(refusal.IDInUse, "choose another id", "id %s differs only in case from member %s at %s", q.Identity.ID, id, s.Address)
+			return joinReply{}, refusal.New(refusal.IDInUse, "choose another id",
+				"id %s differs only in case from member %s at %s", q.Identity.ID, id, s.Address)
 		case id == q.Identity.ID:
-			return joinReply{}, refusal.New(refusal.IDInUse, fmt.Sprintf("choose another id; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id, id), "id %s is already used by a member at %s", id, s.Address)
+			return joinReply{}, refusal.New(refusal.IDInUse,
+				fmt.Sprintf(
+					"choose another id; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id, id),
+				"id %s is already used by a member at %s", id, s.Address)
 		case string(s.Address) == q.Address:
-			return joinReply{}, refusal.New(refusal.AddressInUse, fmt.Sprintf("use another address; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id, id), "address %s is already used by member %s", q.Address, id)
+			return joinReply{}, refusal.New(refusal.AddressInUse,
+				fmt.Sprintf(
+					"use another address; if the new replica replaces %s, whose disk is lost, \"rmd cluster remove %s\" first", id,
+					id), "address %s is already used by member %s", q.Address, id)
 		}
 	}
 	if c.Config.FeatureLevel != nil {
 		if have := c.Config.FeatureLevel(); q.Level < have {
-			return joinReply{}, refusal.New(refusal.VersionTooOld, "start it with a newer rmd", "replica %s runs %s with feature level %d, but the cluster has level %d", q.Identity.ID, q.Version, q.Level, have)
+			return joinReply{}, refusal.New(refusal.VersionTooOld, "start it with a newer rmd",
+				"replica %s runs %s with feature level %d, but the cluster has level %d", q.Identity.ID, q.Version, q.Level, have)
 		}
 	}
 	role, err := c.useToken(q)
@@ -154,7 +171,8 @@ func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joi
 		return joinReply{ClusterID: self.ClusterID, Epoch: self.Epoch, Role: role}, nil
 	}
 	in := c.Current()
-	if err := c.awaitChange(ctx, in, in.Raft.AddNonvoter(sid, raft.ServerAddress(q.Address), 0, protocol.AdminTimeout)); err != nil {
+	if err := c.awaitChange(ctx, in, in.Raft.AddNonvoter(sid, raft.ServerAddress(q.Address), 0,
+		protocol.AdminTimeout)); err != nil {
 		return joinReply{}, err
 	}
 	c.Log.Info("replica joined as non-voter", "replica", q.Identity.ID, "address", q.Address, "role", role)
@@ -213,7 +231,8 @@ type moveRequest struct {
 // moveHere changes a member's address on the leader. Other replicas forward the request.
 func (c *changes) moveHere(ctx context.Context, from string, q moveRequest) error {
 	if q.Hops == 0 && from != q.ServerID {
-		return refusal.New(refusal.IDInUse, "report the address from the replica itself", "%s reports an address for %s", from, q.ServerID)
+		return refusal.New(refusal.IDInUse, "report the address from the replica itself", "%s reports an address for %s",
+			from, q.ServerID)
 	}
 	if !c.IsLeader() {
 		addr, err := c.forward(&q.Hops)
@@ -236,7 +255,8 @@ func (c *changes) moveHere(ctx context.Context, from string, q moveRequest) erro
 		}
 	}
 	if i, ok := c.survey.askAll(raft.Configuration{Servers: []raft.Server{s}})[s.ID]; ok && i.Address != q.Address {
-		return refusal.New(refusal.IDInUse, "stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "replica %s already runs at %s", q.ServerID, s.Address)
+		return refusal.New(refusal.IDInUse,
+			"stop the one that runs on a copy of the disk, and start that one only as a new replica with another id and an empty disk", "replica %s already runs at %s", q.ServerID, s.Address)
 	}
 	in := c.Current()
 	if s.Suffrage == raft.Voter {

@@ -41,7 +41,8 @@ func (r *rollbacks) quarantine(id raft.ServerID, n rafttransport.Rollback) {
 		for told := false; r.Transport.Serves(id, n.Term); {
 			if r.isRestored(id, n) {
 				r.Transport.Readmit(id, n.Term)
-				r.Log.Info("a replica has recovered the entries that it acknowledged", "replica", name, "acknowledged", n.Acknowledged)
+				r.Log.Info("a replica has recovered the entries that it acknowledged", "replica", name, "acknowledged",
+					n.Acknowledged)
 				return
 			}
 			told = r.stopQuarantined(id, n, told)
@@ -81,7 +82,8 @@ func (r *rollbacks) isRestored(id raft.ServerID, n rafttransport.Rollback) bool 
 	if !ok {
 		return false
 	}
-	return i.Applied >= n.Acknowledged || i.LastIndex >= n.Acknowledged && (i.LastTerm == n.Term || r.Stores.Logs.Has(i.LastIndex, i.LastTerm))
+	return i.Applied >= n.Acknowledged || i.LastIndex >= n.Acknowledged &&
+		(i.LastTerm == n.Term || r.Stores.Logs.Has(i.LastIndex, i.LastTerm))
 }
 
 // logRolledBackHere stops this replica after a leader has proved that its log was rolled back. If a
@@ -97,7 +99,8 @@ func (r *rollbacks) logRolledBackHere(from string, n rafttransport.Rollback) err
 	if last := r.LastIndex(); last >= n.Acknowledged {
 		return fmt.Errorf("nothing is missing: the log ends at %d", last)
 	}
-	r.Guard.Fail(exitcode.Store, fmt.Errorf("%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or %s",
+	r.Guard.Fail(exitcode.Store, fmt.Errorf(
+		"%w: its log ended at %d where %d was acknowledged in term %d: put its own disk back in %s, or %s",
 		ErrLogRolledBack, n.Last, n.Acknowledged, n.Term, r.Config.DataDir, Replace(r.Config.ID)))
 	return nil
 }

@@ -106,7 +106,8 @@ func (s *survey) info() info {
 		Identity: s.Identity(), Address: s.Addr(), Empty: !s.HasState(), Leads: s.IsLeader(), LeaderID: id, LeaderAddr: addr,
 		Term: s.Term(), LastTerm: lastTerm, Commit: s.CommitIndex(), Applied: s.AppliedIndex(), LastIndex: s.LastIndex(),
 		LastContact: -1, Version: s.Config.Version, Level: s.Config.Level, DiskFree: s.DiskFree.Load(), Full: s.Full.Load(),
-		Expect: s.Config.BootstrapExpect, Join: s.Config.Join, Problem: s.problems(), Warning: s.Warning(), Unreached: s.reach.Unreached(),
+		Expect: s.Config.BootstrapExpect, Join: s.Config.Join, Problem: s.problems(), Warning: s.Warning(),
+		Unreached: s.reach.Unreached(),
 	}
 	if i.Leads {
 		i.RolledBack = s.rolledBack(i.Term)
@@ -154,7 +155,9 @@ func (s *survey) rolledBack(term uint64) map[raft.ServerID]string {
 	out := map[raft.ServerID]string{}
 	for _, r := range s.Transport.RolledBack(term) {
 		id, _ := identity.Split(raft.ServerID(r.ServerID))
-		out[raft.ServerID(r.ServerID)] = fmt.Sprintf("log rollback: its log ended at %d where %d was acknowledged; put its own disk back, or %s", r.Last, r.Acknowledged, Replace(id))
+		out[raft.ServerID(r.ServerID)] = fmt.Sprintf(
+			"log rollback: its log ended at %d where %d was acknowledged; put its own disk back, or %s", r.Last,
+			r.Acknowledged, Replace(id))
 	}
 	return out
 }
@@ -191,7 +194,8 @@ func (s *survey) Members() []Member {
 		m.Leader = m.ID == leader
 		m.Lag = commit
 		if i, ok := infos[s.ID]; ok {
-			m.State, m.Role, m.Term, m.Commit, m.Applied, m.LastIndex = StateAlive, i.Identity.Role, i.Term, i.Commit, i.Applied, i.LastIndex
+			m.State, m.Role, m.Term, m.Commit, m.Applied, m.LastIndex = StateAlive, i.Identity.Role, i.Term, i.Commit,
+				i.Applied, i.LastIndex
 			m.LastContact, m.Version, m.Level, m.DiskFree, m.Full = i.LastContact, i.Version, i.Level, i.DiskFree, i.Full
 			m.Lag, m.Problem, m.Warning = commit-min(commit, i.Applied), i.Problem, i.Warning
 			m.Stalled, m.Unreached = cmp.Or(i.Stalled, refusing[m.ID]), i.Unreached

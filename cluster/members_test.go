@@ -51,7 +51,8 @@ func TestMembersShowWhatIsCommitted(t *testing.T) {
 	g.kill()
 
 	promoted := l.c.core.Current().Raft.AddVoter(s.ID, s.Address, 0, patience)
-	eventually(t, patience, "the leader has the promotion in its log", func() bool { return len(servers.Voters(l.c.core.Configuration())) == 3 })
+	eventually(t, patience, "the leader has the promotion in its log",
+		func() bool { return len(servers.Voters(l.c.core.Configuration())) == 3 })
 	for _, m := range l.c.Members() {
 		if m.ID == g.id && (m.Voter || !m.Pending) {
 			t.Errorf("%s is shown as %+v while its promotion is not committed", g.id, m)

@@ -129,7 +129,10 @@ func (d *departures) stepMembership() {
 			return
 		}
 	}
-	d.access.Introduced.Forget(func(id raft.ServerID) bool { _, member := d.access.Member(id); return member || d.Dir.IsRemoved(id) })
+	d.access.Introduced.Forget(func(id raft.ServerID) bool {
+		_, member := d.access.Member(id)
+		return member || d.Dir.IsRemoved(id)
+	})
 	d.Peer.Recheck()
 	d.lead.WatchPeers()
 }
@@ -230,7 +233,8 @@ func (d *departures) checkOwnMembership() error {
 		}
 		var err error
 		if moved {
-			_, err = protocol.Ask[protocol.None](ctx, d.Peer, string(s.Address), protocol.Move, moveRequest{ServerID: string(self), Address: d.Addr()})
+			_, err = protocol.Ask[protocol.None](ctx, d.Peer, string(s.Address), protocol.Move,
+				moveRequest{ServerID: string(self), Address: d.Addr()})
 			if err == nil {
 				d.Log.Info("announced the new address", "address", d.Addr())
 				return nil
@@ -251,7 +255,8 @@ func (d *departures) checkOwnMembership() error {
 			_ = d.removedHere(removedNotice{ServerID: string(self), By: "replica " + string(s.ID), At: time.Now().UTC()})
 			return nil
 		case codeOtherCluster:
-			failed = fmt.Errorf("%s refuses this replica, which belongs to another cluster or was recovered by hand: %w", s.ID, err)
+			failed = fmt.Errorf("%s refuses this replica, which belongs to another cluster or was recovered by hand: %w", s.ID,
+				err)
 			if d.foreignCluster.CompareAndSwap(false, true) { // log it once: it cannot change while this process runs
 				d.Log.Error("a peer refuses this replica: the cluster was recovered by hand since this replica last ran, or the address belongs to another cluster; correct the addresses; "+Rejoin,
 					"peer", s.ID, "address", s.Address, "error", err)

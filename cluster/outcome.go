@@ -20,7 +20,8 @@ import (
 const outcomePause = 100 * time.Millisecond
 
 // alreadyMade has the refusal with which a leader answers a change that was already made.
-var alreadyMade = map[string]refusal.Code{"remove": refusal.NoSuchReplica, "promote": refusal.AlreadyVoter, "demote": refusal.NotAVoter}
+var alreadyMade = map[string]refusal.Code{"remove": refusal.NoSuchReplica, "promote": refusal.AlreadyVoter,
+	"demote": refusal.NotAVoter}
 
 // resolveOutcome repeats a change until its outcome is known or ctx ends.
 func (c *changes) resolveOutcome(ctx context.Context, q adminRequest) error {
@@ -38,7 +39,8 @@ func (c *changes) resolveOutcome(ctx context.Context, q adminRequest) error {
 	if err == nil || errors.As(err, &ref) {
 		return err
 	}
-	c.Log.Warn("lost the reply to a membership change: asking the next leader", "op", q.Op, "replica", q.Server, "error", err)
+	c.Log.Warn("lost the reply to a membership change: asking the next leader", "op", q.Op, "replica",
+		q.Server, "error", err)
 	for c.Pause(outcomePause) && ctx.Err() == nil {
 		now := c.adminHere(ctx, q)
 		switch {
@@ -58,7 +60,8 @@ func (c *changes) resolveOutcome(ctx context.Context, q adminRequest) error {
 // has the id, since the operator may have meant that one.
 func (c *changes) confirmMade(q adminRequest) error {
 	if s, ok := servers.Find(c.Configuration(), q.ID); ok && string(s.ID) != q.Server {
-		return refusal.New(refusal.NoSuchReplica, "see \"rmd cluster members\"", "%s is no longer a member; %s has its id now", q.Server, s.ID)
+		return refusal.New(refusal.NoSuchReplica, "see \"rmd cluster members\"",
+			"%s is no longer a member; %s has its id now", q.Server, s.ID)
 	}
 	return nil
 }

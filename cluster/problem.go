@@ -12,7 +12,8 @@ import (
 func (s *survey) Problem() string {
 	var all []string
 	if s.Full.Load() {
-		all = append(all, fmt.Sprintf("disk full: %s free, writes are refused below disk.stop, %s", mebibytes(s.DiskFree.Load()), mebibytes(s.Config.DiskStop)))
+		all = append(all, fmt.Sprintf("disk full: %s free, writes are refused below disk.stop, %s",
+			mebibytes(s.DiskFree.Load()), mebibytes(s.Config.DiskStop)))
 	}
 	if age := s.Guard.OldestWrite(time.Now()); age >= s.Config.HungGiveUp {
 		all = append(all, fmt.Sprintf("the disk is slow: a write has not returned for %s", age.Round(time.Second)))

@@ -133,7 +133,8 @@ func newProcesses(t *testing.T) *processes {
 func (p *processes) run(i int) {
 	_ = os.Chmod(p.dirs[i], 0o700)
 	cmd := exec.Command(p.exe)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("RMD_TEST_REPLICA=rm%d,%s,%s,%s", i, p.dirs[i], p.addrs[i], strings.Join(p.addrs, ",")))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("RMD_TEST_REPLICA=rm%d,%s,%s,%s", i, p.dirs[i], p.addrs[i],
+		strings.Join(p.addrs, ",")))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {

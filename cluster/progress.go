@@ -58,7 +58,8 @@ func (p *progress) WatchWork(report func() Work) { p.stalls.report.Store(&report
 // Progress returns what this replica knows now.
 func (p *progress) Progress() Progress {
 	in := p.Current()
-	now := Progress{Leads: p.IsLeader(), Commit: in.Raft.CommitIndex(), Applied: p.AppliedIndex(), Last: in.Raft.LastIndex()}
+	now := Progress{Leads: p.IsLeader(), Commit: in.Raft.CommitIndex(), Applied: p.AppliedIndex(),
+		Last: in.Raft.LastIndex()}
 	now.Stalled, now.Why = p.stalls.worst()
 	if now.Leads {
 		for _, r := range p.Transport.Refusals() {
@@ -191,7 +192,8 @@ func (p *progress) waitingRequest() string {
 
 // waitingApply says which entry is not applied, or returns "".
 func (p *progress) waitingApply(commit, applied uint64) string {
-	if applied >= commit || p.Stores.Logs.Peek(applied+1, new(raft.Log)) != nil { // after a snapshot that ends with a no-op there is no such entry
+	// after a snapshot that ends with a no-op there is no such entry
+	if applied >= commit || p.Stores.Logs.Peek(applied+1, new(raft.Log)) != nil {
 		return ""
 	}
 	return fmt.Sprintf("entry %d is committed and not applied", applied+1)

@@ -56,7 +56,8 @@ func TestProgressNamesRefusals(t *testing.T) {
 		return len(p.Refusals) == 2 && p.Stalled > time.Second
 	})
 	for i, f := range without(rs, l) {
-		if r := p.Refusals[i]; r.ID != f.id || !strings.Contains(r.Why, "event 999") || !strings.Contains(p.Why, f.id+" refuses: "+r.Why) {
+		if r := p.Refusals[i]; r.ID != f.id || !strings.Contains(r.Why, "event 999") ||
+			!strings.Contains(p.Why, f.id+" refuses: "+r.Why) {
 			t.Errorf("%s: %+v, %q", f.id, r, p.Why)
 		}
 	}

@@ -100,7 +100,8 @@ func TestLateInstallOfBarrier(t *testing.T) {
 			t.Fatalf("the snapshot does not end with the barrier: %v, %v", snaps, err)
 		}
 		if at := (raftView{l.c}).Applied(); at < snaps[0].Index {
-			t.Errorf("applied index %d: a snapshot that was taken here, at %d, would be installed over the log behind it", at, snaps[0].Index)
+			t.Errorf("applied index %d: a snapshot that was taken here, at %d, would be installed over the log behind it", at,
+				snaps[0].Index)
 		}
 		s.stopAll()
 	})
@@ -133,7 +134,8 @@ type slowSnaps struct {
 	begun, release chan struct{} // nil while the store is not slow
 }
 
-func (s *slowSnaps) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, at uint64, trans raft.Transport) (raft.SnapshotSink, error) {
+func (s *slowSnaps) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, at uint64,
+	trans raft.Transport) (raft.SnapshotSink, error) {
 	k, err := s.SnapshotStore.Create(v, index, term, conf, at, trans)
 	return slowSink{k, s}, err
 }

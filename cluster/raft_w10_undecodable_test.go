@@ -56,8 +56,10 @@ func TestBadEntriesAreRefused(t *testing.T) {
 				e.Index = last + 1
 			}
 		}
-		q := &raft.AppendEntriesRequest{RPCHeader: l.c.core.Header(), Term: l.c.Term(), PrevLogEntry: last, PrevLogTerm: lastTerm, Entries: []*raft.Log{e}, LeaderCommitIndex: last + 1}
-		err := l.c.core.Network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
+		q := &raft.AppendEntriesRequest{RPCHeader: l.c.core.Header(), Term: l.c.Term(), PrevLogEntry: last,
+			PrevLogTerm: lastTerm, Entries: []*raft.Log{e}, LeaderCommitIndex: last + 1}
+		err := l.c.core.Network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q,
+			&raft.AppendEntriesResponse{})
 		if err == nil || !strings.Contains(err.Error(), access.ErrBadEntry.Error()) && e != nil {
 			t.Errorf("AppendEntries with %s: %v, want an error with %q (with none, any error)", what, err, access.ErrBadEntry)
 		}
@@ -65,8 +67,10 @@ func TestBadEntriesAreRefused(t *testing.T) {
 			t.Fatalf("%s is stored", what)
 		}
 	}
-	snap := &raft.InstallSnapshotRequest{RPCHeader: l.c.core.Header(), SnapshotVersion: raft.SnapshotVersionMax, Term: l.c.Term(), LastLogIndex: last + 9, LastLogTerm: l.c.Term(), Configuration: bad, Size: 4}
-	if err := l.c.core.Network.InstallSnapshot(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), snap, &raft.InstallSnapshotResponse{}, strings.NewReader("SNAP")); err == nil {
+	snap := &raft.InstallSnapshotRequest{RPCHeader: l.c.core.Header(), SnapshotVersion: raft.SnapshotVersionMax,
+		Term: l.c.Term(), LastLogIndex: last + 9, LastLogTerm: l.c.Term(), Configuration: bad, Size: 4}
+	if err := l.c.core.Network.InstallSnapshot(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), snap,
+		&raft.InstallSnapshotResponse{}, strings.NewReader("SNAP")); err == nil {
 		t.Error("a snapshot whose membership does not decode is taken")
 	}
 	for _, r := range rs {
@@ -96,13 +100,16 @@ func TestStoredEntriesAccepted(t *testing.T) {
 	f := follower(rs, l)
 	last, lastTerm := f.c.core.Stores.Logs.Tail()
 	var held, before raft.Log
-	if err := errors.Join(f.c.core.Stores.Logs.GetLog(last, &held), f.c.core.Stores.Logs.GetLog(last-1, &before)); err != nil {
+	if err := errors.Join(f.c.core.Stores.Logs.GetLog(last, &held),
+		f.c.core.Stores.Logs.GetLog(last-1, &before)); err != nil {
 		t.Fatal(err)
 	}
 	older.Store(true)
 	send := func(e raft.Log) error {
-		q := &raft.AppendEntriesRequest{RPCHeader: l.c.core.Header(), Term: l.c.Term(), PrevLogEntry: before.Index, PrevLogTerm: before.Term, Entries: []*raft.Log{&e}, LeaderCommitIndex: last}
-		return l.c.core.Network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q, &raft.AppendEntriesResponse{})
+		q := &raft.AppendEntriesRequest{RPCHeader: l.c.core.Header(), Term: l.c.Term(), PrevLogEntry: before.Index,
+			PrevLogTerm: before.Term, Entries: []*raft.Log{&e}, LeaderCommitIndex: last}
+		return l.c.core.Network.AppendEntries(f.c.Identity().ServerID(), raft.ServerAddress(f.addr), q,
+			&raft.AppendEntriesResponse{})
 	}
 	if err := send(held); err != nil {
 		t.Errorf("the entry that it holds: %v", err)

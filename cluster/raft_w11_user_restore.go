@@ -44,7 +44,8 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 			return fmt.Errorf("restore snapshot: %w", err)
 		}
 		if err := c.core.Config.VerifySnapshot(f); err != nil {
-			return refusal.New(refusal.SnapshotDamaged, "use another backup; the state is unchanged", "the snapshot is damaged: %v", err)
+			return refusal.New(refusal.SnapshotDamaged, "use another backup; the state is unchanged",
+				"the snapshot is damaged: %v", err)
 		}
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -53,7 +54,8 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	in := c.core.Current()
 	done := make(chan error, 1)
 	go func() { // the library's call cannot be cancelled; it ends when raft stops
-		done <- in.Raft.Restore(&raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: meta.Index, Term: meta.Term, Size: size}, f, protocol.AdminTimeout)
+		done <- in.Raft.Restore(&raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: meta.Index, Term: meta.Term,
+			Size: size}, f, protocol.AdminTimeout)
 	}()
 	select {
 	case err = <-done:
@@ -63,7 +65,8 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout),
+		errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return fmt.Errorf("%w: restore snapshot: %w", ErrNotLeader, err)
 	case errors.Is(err, raft.ErrLeadershipLost): // this leader has stored the snapshot, and other replicas may receive it
 		return fmt.Errorf("%w: restore snapshot: %w", ErrUnknownOutcome, err)

@@ -35,7 +35,8 @@ func lateVoter(t *testing.T, s *simCluster) (old, promoted, away *simReplica) {
 	}
 	time.Sleep(200 * time.Millisecond) // until all replicas have the entry
 	s.net.isolate(s.addr(away), true, true)
-	if err := old.c.core.Current().Raft.AddVoter(raft.ServerID(promoted.id+".0"), s.addr(promoted), 0, time.Minute).Error(); err != nil {
+	if err := old.c.core.Current().Raft.AddVoter(raft.ServerID(promoted.id+".0"), s.addr(promoted), 0,
+		time.Minute).Error(); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(200 * time.Millisecond)
@@ -101,7 +102,8 @@ type hungSnaps struct {
 	release chan struct{}
 }
 
-func (h hungSnaps) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, tr raft.Transport) (raft.SnapshotSink, error) {
+func (h hungSnaps) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64,
+	tr raft.Transport) (raft.SnapshotSink, error) {
 	<-h.release
 	return h.SnapshotStore.Create(v, index, term, conf, confIndex, tr)
 }

@@ -56,7 +56,8 @@ func returnAfter(t *testing.T, bySnapshot bool, absence time.Duration) {
 	start := time.Now()
 	for away.c.AppliedIndex() < index {
 		if time.Since(start) > time.Second {
-			t.Fatalf("away for %s, by a snapshot %t: after %s it has %d of %d entries", absence, bySnapshot, time.Since(start), away.c.AppliedIndex(), index)
+			t.Fatalf("away for %s, by a snapshot %t: after %s it has %d of %d entries", absence, bySnapshot, time.Since(start),
+				away.c.AppliedIndex(), index)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

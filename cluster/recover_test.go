@@ -106,7 +106,8 @@ func TestRecoverTwice(t *testing.T) {
 	}
 	for i, r := range rs[:2] {
 		lost := []string{rs[1-i].id, rs[2].id}
-		if _, err := offline.Recover(r.dir, []offline.RecoverPeer{{ID: r.id, Address: r.addr}}, offline.RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: lost}); err != nil {
+		if _, err := offline.Recover(r.dir, []offline.RecoverPeer{{ID: r.id, Address: r.addr}},
+			offline.RecoverOptions{FSM: newTestFSM(), Verify: verifyTestSnap, Without: lost}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,11 +119,13 @@ func TestRecoverTwice(t *testing.T) {
 	if a.c.Identity().WireID() == b.c.Identity().WireID() {
 		t.Errorf("both recovered clusters are %s", a.c.Identity().WireID())
 	}
-	if _, err := protocol.Ask[info](t.Context(), a.c.core.Peer, b.addr, protocol.Info, protocol.None{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
+	if _, err := protocol.Ask[info](t.Context(), a.c.core.Peer, b.addr, protocol.Info, protocol.None{}); err == nil ||
+		!strings.Contains(err.Error(), codeOtherCluster) {
 		t.Errorf("the other recovered cluster answers: %v", err)
 	}
 	rs[2].start() // with the disk of before
-	if _, err := protocol.Ask[info](t.Context(), a.c.core.Peer, rs[2].addr, protocol.Info, protocol.None{}); err == nil || !strings.Contains(err.Error(), codeOtherCluster) {
+	if _, err := protocol.Ask[info](t.Context(), a.c.core.Peer, rs[2].addr, protocol.Info, protocol.None{}); err == nil ||
+		!strings.Contains(err.Error(), codeOtherCluster) {
 		t.Errorf("a disk of before the recovery answers: %v", err)
 	}
 }
@@ -130,7 +133,8 @@ func TestRecoverTwice(t *testing.T) {
 func TestRecoverEmpty(t *testing.T) {
 	r := newReplica(t, "rm1", nil).start()
 	r.stop()
-	_, err := offline.Recover(r.dir, []offline.RecoverPeer{{ID: "rm1", Address: "127.0.0.1:1"}}, offline.RecoverOptions{FSM: newTestFSM()})
+	_, err := offline.Recover(r.dir, []offline.RecoverPeer{{ID: "rm1", Address: "127.0.0.1:1"}},
+		offline.RecoverOptions{FSM: newTestFSM()})
 	wantRefusal(t, err, refusal.NoSuchReplica)
 	if _, err := offline.Check(t.TempDir(), nil); err == nil {
 		t.Fatal("an empty directory was checked")
@@ -138,7 +142,8 @@ func TestRecoverEmpty(t *testing.T) {
 	if _, err := offline.ParsePeers([]byte(`[]`)); err == nil {
 		t.Fatal("no peers were taken")
 	}
-	if ps, err := offline.ParsePeers([]byte(`[{"id":"rm1","address":"a:1","non_voter":true}]`)); err != nil || len(ps) != 1 || !ps[0].NonVoter {
+	if ps, err := offline.ParsePeers([]byte(`[{"id":"rm1","address":"a:1","non_voter":true}]`)); err != nil ||
+		len(ps) != 1 || !ps[0].NonVoter {
 		t.Fatalf("ParsePeers of one non-voter = %v, %v, want it as a non-voter", ps, err)
 	}
 }
@@ -171,7 +176,8 @@ func TestBackupsOfOneIndex(t *testing.T) {
 		for _, v := range []uint64{digest, 5, index} {
 			b = binary.BigEndian.AppendUint64(b, v)
 		}
-		if err := l.c.RestoreSnapshot(SnapshotInfo{Index: index, Term: 1, Size: int64(len(b))}, bytes.NewReader(b)); err != nil {
+		if err := l.c.RestoreSnapshot(SnapshotInfo{Index: index, Term: 1, Size: int64(len(b))},
+			bytes.NewReader(b)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,7 +211,8 @@ func TestDigestMinorityStops(t *testing.T) {
 	select {
 	case f := <-bad.fatal:
 		if f.Code != exitcode.Diverged || !errors.Is(f.Err, local.ErrDigest) {
-			t.Fatalf("the diverged replica ends with exit code %d, %v; want %d, %v", f.Code, f.Err, exitcode.Diverged, local.ErrDigest)
+			t.Fatalf("the diverged replica ends with exit code %d, %v; want %d, %v", f.Code, f.Err, exitcode.Diverged,
+				local.ErrDigest)
 		}
 	case <-time.After(patience):
 		t.Fatal("a replica with another state goes on")

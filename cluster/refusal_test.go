@@ -33,7 +33,8 @@ func TestRepeatedJoinRole(t *testing.T) {
 	leadAlone(t, lead)
 	rm2 := newReplica(t, "rm2", nil).start()
 	join := func() (joinReply, error) {
-		return protocol.Ask[joinReply](t.Context(), rm2.srv, lead.addr, protocol.Join, joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr})
+		return protocol.Ask[joinReply](t.Context(), rm2.srv, lead.addr, protocol.Join,
+			joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr})
 	}
 	if _, err := join(); err != nil {
 		t.Fatal(err)
@@ -71,7 +72,8 @@ func TestJoinRefusals(t *testing.T) {
 
 	wantRefusal(t, join(newReplica(t, "rm2", level(2)).start(), ""), refusal.VersionTooOld)
 	rm2 := newReplica(t, "rm2", level(3)).start()
-	for token, code := range map[string]refusal.Code{"bad": refusal.TokenInvalid, "late": refusal.NoLeader, "used": refusal.TokenUsed, "old": refusal.TokenExpired} {
+	for token, code := range map[string]refusal.Code{"bad": refusal.TokenInvalid, "late": refusal.NoLeader,
+		"used": refusal.TokenUsed, "old": refusal.TokenExpired} {
 		wantRefusal(t, join(rm2, token), code)
 	}
 	if err := rm2.c.Join(t.Context(), []string{lead.addr}, "bad", true); err != nil {
@@ -85,17 +87,21 @@ func TestJoinRefusals(t *testing.T) {
 	}
 	eventually(t, patience, "rm2 has state", rm2.c.core.HasState)
 	stranger := newReplica(t, "rm7", level(3)).start() // a replica that has only a certificate
-	_, err := protocol.Ask[protocol.None](t.Context(), stranger.srv, lead.addr, protocol.Admin, adminRequest{Op: "remove", ID: "rm2"})
+	_, err := protocol.Ask[protocol.None](t.Context(), stranger.srv, lead.addr, protocol.Admin,
+		adminRequest{Op: "remove", ID: "rm2"})
 	wantRefusal(t, err, refusal.NoSuchReplica)
-	again := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "used", Level: 3} // as if the first answer was lost
-	if r, err := protocol.Ask[joinReply](t.Context(), rm2.srv, lead.addr, protocol.Join, again); err != nil || r.Role != identity.RoleNonvoter {
+	// as if the first answer was lost
+	again := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "used", Level: 3}
+	if r, err := protocol.Ask[joinReply](t.Context(), rm2.srv, lead.addr, protocol.Join, again); err != nil ||
+		r.Role != identity.RoleNonvoter {
 		t.Fatalf("repeated join with a used token: role %q, %v, want %q and no error", r.Role, err, identity.RoleNonvoter)
 	}
 	wantRefusal(t, join(rm2, "good"), refusal.AlreadyInitialized)
 	wantRefusal(t, rm2.c.Init(false), refusal.AlreadyInitialized)
 	wantRefusal(t, join(newReplica(t, "rm2", level(3)).start(), "good"), refusal.IDInUse)
 	wantRefusal(t, join(newReplica(t, "RM2", level(3)).start(), "good"), refusal.IDInUse)
-	wantRefusal(t, join(newReplica(t, "rm3", func(c *Config) { c.Level, c.Advertise = 3, rm2.addr }).start(), "good"), refusal.AddressInUse)
+	wantRefusal(t, join(newReplica(t, "rm3", func(c *Config) { c.Level, c.Advertise = 3, rm2.addr }).start(), "good"),
+		refusal.AddressInUse)
 
 	other := newReplica(t, "rm4", level(3)).start()
 	if err := other.c.core.Dir.Update(func(i *identity.Identity) { i.ClusterID = "another" }); err != nil {
@@ -112,7 +118,8 @@ func TestJoinRefusals(t *testing.T) {
 	if err := rm2.c.Promote("rm2", 0); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, newReplica(t, "rm9", nil).start().c.Join(t.Context(), []string{"127.0.0.1:1"}, "", false), refusal.PeerUnreachable)
+	wantRefusal(t, newReplica(t, "rm9", nil).start().c.Join(t.Context(), []string{"127.0.0.1:1"}, "", false),
+		refusal.PeerUnreachable)
 }
 
 // TestJoinRetryAfterLostReply checks that a replica whose first answer was lost gets the role of
@@ -125,7 +132,8 @@ func TestJoinRetryAfterLostReply(t *testing.T) {
 	leadAlone(t, lead)
 	rm2 := newReplica(t, "rm2", nil).start()
 	q := joinRequest{Identity: rm2.c.Identity(), Address: rm2.addr, Token: "good"}
-	if r, err := protocol.Ask[joinReply](t.Context(), rm2.srv, lead.addr, protocol.Join, q); err != nil || r.Role != identity.RoleVoter {
+	if r, err := protocol.Ask[joinReply](t.Context(), rm2.srv, lead.addr, protocol.Join, q); err != nil ||
+		r.Role != identity.RoleVoter {
 		t.Fatalf("the answer that is lost: %+v %v", r, err)
 	}
 	if err := rm2.c.Join(t.Context(), []string{lead.addr}, "good", false); err != nil {
@@ -190,7 +198,8 @@ func TestChangeRefusals(t *testing.T) {
 			f, g = r, f
 		}
 	}
-	for _, err := range []error{f.c.Promote("rm9", 0), f.c.Demote("rm9"), f.c.Remove("rm9", false), f.c.Remove(f.id+".before", true), f.c.Transfer("rm9")} {
+	for _, err := range []error{f.c.Promote("rm9", 0), f.c.Demote("rm9"), f.c.Remove("rm9", false),
+		f.c.Remove(f.id+".before", true), f.c.Transfer("rm9")} {
 		wantRefusal(t, err, refusal.NoSuchReplica)
 	}
 	whole := string(g.c.Identity().ServerID()) // ID.INCARNATION names only this incarnation
@@ -223,7 +232,8 @@ func TestChangeRefusals(t *testing.T) {
 	g.stop()
 	wantRefusal(t, l.c.Transfer(g.id), refusal.NotHealthy)
 	r := wantRefusal(t, l.c.Remove(f.id, false), refusal.WouldLoseQuorum)
-	if want := fmt.Sprintf("%s does not answer; removing %s would leave 1 healthy of 2 voters", g.id, f.id); r.What != want || !strings.Contains(r.Do, "--force") {
+	if want := fmt.Sprintf("%s does not answer; removing %s would leave 1 healthy of 2 voters", g.id,
+		f.id); r.What != want || !strings.Contains(r.Do, "--force") {
 		t.Errorf("refused removal: %q; remedy %q; want %q and a remedy with --force", r.What, r.Do, want)
 	}
 	wantRefusal(t, l.c.Demote(f.id), refusal.WouldLoseQuorum)
@@ -259,7 +269,8 @@ func TestChangeRefusals(t *testing.T) {
 // the entry that removes it, but does not learn that the entry is committed.
 func TestRemovedReplicaWithoutNotice(t *testing.T) {
 	t.Parallel()
-	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 }) // the interval of the replica's questions depends on them
+	// the interval of the replica's questions depends on them
+	rs := trio(t, func(c *Config) { c.Heartbeat, c.Election, c.Lease = calm/4, calm/4, calm/4 })
 	l := leader(t, rs)
 	f := rs[0]
 	if f == l {
@@ -353,7 +364,8 @@ func TestConfigValidate(t *testing.T) {
 // TestSameIDs checks that replicas whose ids differ only in case do not create a cluster.
 func TestSameIDs(t *testing.T) {
 	of := func(id string) info { return info{Identity: identity.Identity{ID: id}, Empty: true, Expect: 3} }
-	if why := disagreement([]info{of("rm1"), of("rm2"), of("RM1")}, 3); !strings.Contains(why, "differ only in case: rm1 at") {
+	if why := disagreement([]info{of("rm1"), of("rm2"), of("RM1")}, 3); !strings.Contains(why,
+		"differ only in case: rm1 at") {
 		t.Errorf("rm1, rm2 and RM1: %q", why)
 	}
 	if why := disagreement([]info{of("rm1"), of("rm2"), of("rm3")}, 3); why != "" {

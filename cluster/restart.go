@@ -42,7 +42,8 @@ func (r *runs) raftConfig(notify chan<- bool) *raft.Config {
 	}
 	rc.MaxAppendEntries = 64
 	rc.ShutdownOnRemove = false // watchMembership ends the process with an exit code of its own
-	rc.TrailingLogs, rc.SnapshotInterval, rc.SnapshotThreshold = r.Config.Trailing, r.Config.SnapshotInterval, r.Config.SnapshotThreshold
+	rc.TrailingLogs, rc.SnapshotInterval, rc.SnapshotThreshold = r.Config.Trailing, r.Config.SnapshotInterval,
+		r.Config.SnapshotThreshold
 	rc.NoLegacyTelemetry = true
 	rc.Logger = rafttransport.NewLibraryLogger(r.Log.Named("raft"))
 	rc.NotifyCh = notify
@@ -55,7 +56,8 @@ func (r *runs) start(rep *raftstore.StartReport, again bool) error {
 	if rep.Drop {
 		first, _ := r.Stores.Logs.FirstIndex()
 		last, _ := r.Stores.Logs.Tail()
-		r.Log.Warn("the log does not continue the snapshot: dropping the log", "first", first, "last", last, "snapshot", rep.Snapshot.Index)
+		r.Log.Warn("the log does not continue the snapshot: dropping the log", "first", first, "last", last, "snapshot",
+			rep.Snapshot.Index)
 	}
 	in := &local.Instance{Interrupt: r.Interrupt, Notify: make(chan bool, 8), Events: make(chan raft.Observation, 64)}
 	in.Context, in.Cancel = context.WithCancel(context.Background())

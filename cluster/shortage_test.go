@@ -69,7 +69,8 @@ func TestNoDescriptorLeft(t *testing.T) {
 		err := r.c.Snapshot()
 		text := r.c.core.Guard.ShortageText()
 		giveBack()
-		if err == nil && free == 0 || err != nil && (!errors.Is(err, syscall.EMFILE) && !strings.Contains(err.Error(), "too many open files") || text == "") {
+		if err == nil && free == 0 || err != nil &&
+			(!errors.Is(err, syscall.EMFILE) && !strings.Contains(err.Error(), "too many open files") || text == "") {
 			t.Errorf("with %d free descriptors: %v, status %q", free, err, text)
 		}
 		select {

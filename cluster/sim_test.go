@@ -44,7 +44,8 @@ func newSimCluster(t *testing.T, seed int64, conf func(*Config)) *simCluster {
 	s := &simCluster{t: t, net: newSimNet(seed), conf: conf, log: hclog.NewNullLogger()}
 	for _, id := range []string{"a", "b", "c"} {
 		disk := raft.NewInmemStore()
-		s.rs = append(s.rs, &simReplica{id: id, logs: disk, disk: disk, snaps: raft.NewInmemSnapshotStore(), fatal: make(chan exitcode.Error, 4)})
+		s.rs = append(s.rs, &simReplica{id: id, logs: disk, disk: disk, snaps: raft.NewInmemSnapshotStore(),
+			fatal: make(chan exitcode.Error, 4)})
 	}
 	return s
 }
@@ -58,7 +59,8 @@ func (s *simCluster) start(r *simReplica) {
 	cfg.HungGiveUp, cfg.HungExit = DefaultConfig().HungGiveUp, DefaultConfig().HungExit
 	cfg.FSM, cfg.Logger = r.fsm, s.log
 	cfg.OnFatal = func(code int, err error) { r.fatal <- exitcode.Error{Code: code, Err: err} }
-	cfg.Options = Options{LogStore: r.logs, StableStore: r.disk, SnapshotStore: r.snaps, Transport: s.net.host(s.addr(r)), Incarnation: "0", ClusterID: "sim", LowTrailing: true}
+	cfg.Options = Options{LogStore: r.logs, StableStore: r.disk, SnapshotStore: r.snaps, Transport: s.net.host(s.addr(r)),
+		Incarnation: "0", ClusterID: "sim", LowTrailing: true}
 	if s.conf != nil {
 		s.conf(&cfg)
 	}
@@ -207,7 +209,8 @@ func TestTrap695(t *testing.T) {
 		t.Error("the guard does not hold")
 	}
 	if fast && bad == 0 {
-		t.Errorf("no divergence in %d seeds without the guard: does the simulation still see it? (about 1 in 150 does)", seeds)
+		t.Errorf("no divergence in %d seeds without the guard: does the simulation still see it? (about 1 in 150 does)",
+			seeds)
 	}
 }
 

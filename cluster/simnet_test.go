@@ -26,7 +26,8 @@ type simNet struct {
 }
 
 func newSimNet(seed int64) *simNet {
-	return &simNet{rng: rand.New(rand.NewSource(seed)), hosts: map[raft.ServerAddress]*simHost{}, cut: map[[2]raft.ServerAddress]bool{}}
+	return &simNet{rng: rand.New(rand.NewSource(seed)), hosts: map[raft.ServerAddress]*simHost{},
+		cut: map[[2]raft.ServerAddress]bool{}}
 }
 
 // simHost is the raft.Transport of one host.
@@ -185,22 +186,27 @@ func (h *simHost) LocalAddr() raft.ServerAddress { return h.addr }
 func (h *simHost) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
 	return nil, raft.ErrPipelineReplicationNotSupported
 }
-func (h *simHost) AppendEntries(_ raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse) error {
+func (h *simHost) AppendEntries(_ raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest,
+	a *raft.AppendEntriesResponse) error {
 	return h.call(to, q, new(raft.AppendEntriesRequest), a, nil)
 }
-func (h *simHost) RequestVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest, a *raft.RequestVoteResponse) error {
+func (h *simHost) RequestVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest,
+	a *raft.RequestVoteResponse) error {
 	return h.call(to, q, new(raft.RequestVoteRequest), a, nil)
 }
-func (h *simHost) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestPreVoteRequest, a *raft.RequestPreVoteResponse) error {
+func (h *simHost) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestPreVoteRequest,
+	a *raft.RequestPreVoteResponse) error {
 	return h.call(to, q, new(raft.RequestPreVoteRequest), a, nil)
 }
-func (h *simHost) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest, a *raft.InstallSnapshotResponse, data io.Reader) error {
+func (h *simHost) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest,
+	a *raft.InstallSnapshotResponse, data io.Reader) error {
 	h.net.mu.Lock()
 	h.net.installs++
 	h.net.mu.Unlock()
 	return h.call(to, q, new(raft.InstallSnapshotRequest), a, data)
 }
-func (h *simHost) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, q *raft.TimeoutNowRequest, a *raft.TimeoutNowResponse) error {
+func (h *simHost) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, q *raft.TimeoutNowRequest,
+	a *raft.TimeoutNowResponse) error {
 	h.net.mu.Lock()
 	wait := h.net.transfers
 	h.net.mu.Unlock()

@@ -30,8 +30,10 @@ func (c *Cluster) Stats() Stats {
 	first, _ := c.core.Stores.Logs.FirstIndex()
 	i := c.info()
 	s := Stats{
-		State: c.core.Current().Raft.State().String(), Term: i.Term, Commit: i.Commit, Applied: i.Applied, LastIndex: i.LastIndex, FirstIndex: first,
-		LastContact: i.LastContact, Elections: c.core.Counters.Elections.Load(), Snapshots: c.core.Counters.Snapshots.Load(), Installs: c.core.Counters.Installs.Load(),
+		State: c.core.Current().Raft.State().String(), Term: i.Term, Commit: i.Commit, Applied: i.Applied,
+		LastIndex: i.LastIndex, FirstIndex: first,
+		LastContact: i.LastContact, Elections: c.core.Counters.Elections.Load(), Snapshots: c.core.Counters.Snapshots.Load(),
+		Installs: c.core.Counters.Installs.Load(),
 		Restarts: c.core.Counters.Restarts.Load(), Crashes: c.core.Counters.Crashes.Load(), SnapshotAge: -1,
 		WriteAge: c.core.Guard.OldestWrite(time.Now()), DiskFree: i.DiskFree,
 	}

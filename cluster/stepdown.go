@@ -43,7 +43,8 @@ const (
 )
 
 // causes has the cause of each kind of stall.
-var causes = [stallKinds]string{stallLoop: CauseLoop, stallApply: CauseApply, stallWork: CauseWork, stallCommit: CauseCommit}
+var causes = [stallKinds]string{stallLoop: CauseLoop, stallApply: CauseApply, stallWork: CauseWork,
+	stallCommit: CauseCommit}
 
 // StepDownCauses returns all values of StepDown.Cause.
 func StepDownCauses() []string { return append([]string{CauseDisk}, causes[:]...) }
@@ -257,7 +258,8 @@ func (s *stepDowns) alive(id raft.ServerID) bool {
 
 // hinders reports whether a follower stores no entries because of itself, such as its full disk.
 func (s *stepDowns) hinders(id raft.ServerID) bool {
-	return slices.ContainsFunc(s.Transport.Refusals(), func(r rafttransport.Refusal) bool { return r.Server == id && !r.OfEntry })
+	return slices.ContainsFunc(s.Transport.Refusals(),
+		func(r rafttransport.Refusal) bool { return r.Server == id && !r.OfEntry })
 }
 
 // stepDownText says that this replica gave up leadership a short time ago, or returns "".

@@ -256,7 +256,8 @@ func (g *greyCluster) refuseEntries(err error, hosts ...*simReplica) {
 	g.net.refuse = func(to raft.ServerAddress, request any) error {
 		q, ok := request.(*raft.AppendEntriesRequest)
 		newer := func(e *raft.Log) bool { return string(e.Data) == string(newerEntry) }
-		if ok && slices.ContainsFunc(q.Entries, newer) && slices.ContainsFunc(hosts, func(r *simReplica) bool { return g.addr(r) == to }) {
+		if ok && slices.ContainsFunc(q.Entries, newer) &&
+			slices.ContainsFunc(hosts, func(r *simReplica) bool { return g.addr(r) == to }) {
 			return err
 		}
 		return nil
@@ -300,19 +301,22 @@ func TestStepDownNotBackAtOnce(t *testing.T) {
 		noVotes.Store(true)
 		g.net.mu.Lock()
 		g.net.refuse = func(to raft.ServerAddress, request any) error {
-			if q, ok := request.(*raft.RequestVoteRequest); ok && noVotes.Load() && string(q.ID) != l.id+".0" && to != g.addr(l) {
+			if q, ok := request.(*raft.RequestVoteRequest); ok && noVotes.Load() && string(q.ID) != l.id+".0" &&
+				to != g.addr(l) {
 				return errSimTimeout
 			}
 			return refuseEntry(to, request)
 		}
 		g.net.mu.Unlock()
 		go func() { _, _, _ = l.c.Propose(newerEntry).Wait() }()
-		for end := time.Now().Add(4 * l.c.progress.stallLimit()); len(g.stepDowns()) == 0; time.Sleep(100 * time.Millisecond) {
+		for end := time.Now().Add(4 * l.c.progress.stallLimit()); len(g.stepDowns()) == 0; time.Sleep(
+			100 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("it does not step down")
 			}
 		}
-		for end := time.Now().Add(l.c.progress.stallLimit() - time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(l.c.progress.stallLimit() - time.Second); time.Now().Before(end); time.Sleep(
+			10 * time.Millisecond) {
 			if l.c.IsLeader() {
 				t.Fatal("it leads again")
 			}
@@ -372,7 +376,8 @@ func TestNoStepDownAlone(t *testing.T) {
 	r := newReplica(t, "rm1", func(c *Config) { fastTimers(c); c.HungGiveUp = time.Second }).start()
 	leadAlone(t, r)
 	r.c.WatchWork(func() Work { return Work{Waiting: "the planner hangs"} })
-	eventually(t, patience, "the problem is named", func() bool { return strings.Contains(r.c.Problem(), "the planner hangs") })
+	eventually(t, patience, "the problem is named",
+		func() bool { return strings.Contains(r.c.Problem(), "the planner hangs") })
 	time.Sleep(2 * r.c.progress.stallLimit())
 	if !r.c.IsLeader() || r.c.core.Transport.Muted() {
 		t.Errorf("leads %v, muted %v", r.c.IsLeader(), r.c.core.Transport.Muted())

@@ -182,7 +182,8 @@ func TestCampaignFromCandidate(t *testing.T) {
 	}
 	a := rs[0].start() // without the others it can only become a candidate
 	a.c.lead.Succession.Campaign()
-	eventually(t, soonerThanTimers, "candidate", func() bool { return a.c.core.Current().Raft.State().String() == "Candidate" })
+	eventually(t, soonerThanTimers, "candidate",
+		func() bool { return a.c.core.Current().Raft.State().String() == "Candidate" })
 	term := a.c.Term()
 	a.c.lead.Succession.Campaign()
 	eventually(t, soonerThanTimers, "a higher term", func() bool { return a.c.Term() >= term+2 })
@@ -203,7 +204,8 @@ func TestRestartedLeaderIsNotDeposed(t *testing.T) {
 	for end := time.Now().Add(2 * calm); ; {
 		now := leader(t, rs)
 		term := now.c.Term()
-		for quiet := time.Now().Add(700 * time.Millisecond); now.c.IsLeader() && now.c.Term() == term; time.Sleep(5 * time.Millisecond) {
+		for quiet := time.Now().Add(700 * time.Millisecond); now.c.IsLeader() &&
+			now.c.Term() == term; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(quiet) {
 				return
 			}

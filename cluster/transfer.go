@@ -52,7 +52,8 @@ func (c *changes) transferHere(ctx context.Context, id string) error {
 		if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("transfer leadership: %w", err)
 		}
-		return refusal.New(refusal.NotHealthy, "see \"rmd cluster members\" and try again", "the leadership transfer failed: %v", err)
+		return refusal.New(refusal.NotHealthy, "see \"rmd cluster members\" and try again",
+			"the leadership transfer failed: %v", err)
 	}
 	for in.Raft.State() == raft.Leader {
 		select {
@@ -78,7 +79,8 @@ func (c *changes) awaitTarget(ctx context.Context, s raft.Server, id string) err
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return refusal.New(refusal.NotCaughtUp, "wait for \"rmd cluster members\" to show lag 0", "replica %s is %s entries behind", id, thousands.Format(lag))
+			return refusal.New(refusal.NotCaughtUp, "wait for \"rmd cluster members\" to show lag 0",
+				"replica %s is %s entries behind", id, thousands.Format(lag))
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):

@@ -47,7 +47,9 @@ func (l *loader) check() {
 		l.invalid("data", "name a directory", "the data directory is missing")
 	}
 	if c.StandbyHold <= 0 || c.StandbyHold > holdMax {
-		l.invalid("standby_hold", "", "%s is not in 1ms to %s; it should stay below the clients' ipc.client.rpc-timeout.ms (lowest recommended value: 5s)", c.StandbyHold, shortDuration(holdMax))
+		l.invalid("standby_hold", "",
+			"%s is not in 1ms to %s; it should stay below the clients' ipc.client.rpc-timeout.ms (lowest recommended value: 5s)",
+			c.StandbyHold, shortDuration(holdMax))
 	}
 	l.checkTimers()
 	l.checkBirth()
@@ -69,7 +71,8 @@ func (l *loader) checkTimers() {
 		l.invalid(f.Key, f.Do, "%s", f.Text)
 	}
 	if low := timers.Lowest(); t.Low() {
-		l.warn("raft timers %s/%s/%s are below the lowest recommended values, %s/%s/%s", t.Heartbeat, t.Election, t.Lease, low.Heartbeat, low.Election, low.Lease)
+		l.warn("raft timers %s/%s/%s are below the lowest recommended values, %s/%s/%s", t.Heartbeat, t.Election, t.Lease,
+			low.Heartbeat, low.Election, low.Lease)
 	}
 }
 
@@ -81,9 +84,11 @@ func (l *loader) checkBirth() {
 	case n > expectMax:
 		l.invalid("raft.bootstrap_expect", "", "%d is above %d voters", n, expectMax)
 	case n > 0 && n%2 == 0 && !r.AllowEven:
-		l.invalid("raft.bootstrap_expect", "use 3 or 5, or set raft.allow_even: true", "%d is even: an even number of voters tolerates no more failures", n)
+		l.invalid("raft.bootstrap_expect", "use 3 or 5, or set raft.allow_even: true",
+			"%d is even: an even number of voters tolerates no more failures", n)
 	case n > 0 && len(r.Join) != int(n):
-		l.invalid("raft.bootstrap_expect", "list every replica, including this one", "it expects %d replicas, but raft.join lists %d", n, len(r.Join))
+		l.invalid("raft.bootstrap_expect", "list every replica, including this one",
+			"it expects %d replicas, but raft.join lists %d", n, len(r.Join))
 	case n == 1:
 		l.warn("raft.bootstrap_expect is 1: a single replica tolerates no failure")
 	}
@@ -109,7 +114,8 @@ func (l *loader) checkSnapshots() {
 		l.invalid("raft.snapshot_interval", "the default is 30s", "%s is below 1s", r.SnapshotInterval)
 	}
 	if r.Trailing < trailingMin {
-		l.invalid("raft.trailing", "the default is 2048", "%d is below 1024; with fewer entries a follower may need snapshots again and again", r.Trailing)
+		l.invalid("raft.trailing", "the default is 2048",
+			"%d is below 1024; with fewer entries a follower may need snapshots again and again", r.Trailing)
 	}
 }
 
@@ -125,7 +131,8 @@ func (l *loader) checkDisk() {
 		l.invalid("disk.give_up_after", "the default is 5s", "must be above 0")
 	}
 	if d.ExitAfter <= d.GiveUpAfter {
-		l.invalid("disk.exit_after", "the default is 20s", "%s must be above disk.give_up_after (%s)", d.ExitAfter, d.GiveUpAfter)
+		l.invalid("disk.exit_after", "the default is 20s", "%s must be above disk.give_up_after (%s)", d.ExitAfter,
+			d.GiveUpAfter)
 	}
 }
 
@@ -135,7 +142,8 @@ func (l *loader) checkAutopilot() {
 		l.invalid("autopilot.cleanup_dead_servers", "set autopilot.min_quorum: 3", "needs a min_quorum of at least 3")
 	}
 	if a.DeadServerLastContactThreshold < time.Minute {
-		l.invalid("autopilot.dead_server_last_contact_threshold", "the default is 24h", "%s is below 1m", a.DeadServerLastContactThreshold)
+		l.invalid("autopilot.dead_server_last_contact_threshold", "the default is 24h", "%s is below 1m",
+			a.DeadServerLastContactThreshold)
 	}
 	if a.LastContactThreshold <= 0 {
 		l.invalid("autopilot.last_contact_threshold", "the default is 10s", "must be above 0")
@@ -149,19 +157,22 @@ func (l *loader) checkAddresses() {
 	if err != nil {
 		l.invalid("raft.listen", "", "%q: %v", c.Raft.Listen, err)
 	} else if !c.TLS.On() && !Loopback(host) {
-		l.invalid("raft.listen", "configure tls (\"rmd init --tls\" creates a CA and certificates), or listen on 127.0.0.1", "%q is reachable from other machines, but tls is not configured", c.Raft.Listen)
+		l.invalid("raft.listen", "configure tls (\"rmd init --tls\" creates a CA and certificates), or listen on 127.0.0.1",
+			"%q is reachable from other machines, but tls is not configured", c.Raft.Listen)
 	}
 	advertised := c.Raft.Advertise
 	if advertised == "" {
 		if err == nil && wildcard(host) {
-			l.invalid("raft.advertise", "set the address that other replicas dial", "is missing, and other replicas cannot dial raft.listen (%s)", c.Raft.Listen)
+			l.invalid("raft.advertise", "set the address that other replicas dial",
+				"is missing, and other replicas cannot dial raft.listen (%s)", c.Raft.Listen)
 		}
 	} else if host, err := hostPort(advertised); err != nil {
 		l.invalid("raft.advertise", "", "%q: %v", advertised, err)
 	} else if wildcard(host) {
 		l.invalid("raft.advertise", "set the address that other replicas dial", "other replicas cannot dial %q", advertised)
 	} else if !c.TLS.On() && !Loopback(host) {
-		l.invalid("raft.advertise", "configure tls, or use 127.0.0.1", "%q is not on this machine, but tls is not configured", advertised)
+		l.invalid("raft.advertise", "configure tls, or use 127.0.0.1",
+			"%q is not on this machine, but tls is not configured", advertised)
 	}
 	if _, err := hostPort(c.HTTP.Listen); err != nil && c.HTTP.Listen != "none" {
 		l.invalid("http.listen", "", "%q: %v", c.HTTP.Listen, err)
@@ -173,9 +184,11 @@ func (l *loader) checkAddresses() {
 		l.invalid("http.proxy_allow", "write addresses or networks, for instance 10.0.0.0/8", "%v", err)
 	}
 	if c.ConnectionsPerAddress > c.Connections {
-		l.invalid("hadoop.connections_per_address", "the default is half of them", "must not be above hadoop.connections (%d)", c.Connections)
+		l.invalid("hadoop.connections_per_address", "the default is half of them",
+			"must not be above hadoop.connections (%d)", c.Connections)
 	}
-	if most := httpserver.DefaultConfig().MaxConnections; c.HTTP.ConnectionsPerAddress < 1 || c.HTTP.ConnectionsPerAddress > uint(most) {
+	if most := httpserver.DefaultConfig().MaxConnections; c.HTTP.ConnectionsPerAddress < 1 ||
+		c.HTTP.ConnectionsPerAddress > uint(most) {
 		l.invalid("http.connections_per_address", "the default is 64", "must be from 1 to %d", most)
 	}
 	if c.HTTP.Rate < 1 {
@@ -208,7 +221,8 @@ func (l *loader) checkFiles(limit int) {
 		}
 	}
 	if limit < descriptors.Min {
-		l.fault(Origin{}, "raise it: LimitNOFILE= in the unit file, or ulimit -n", "the limit of open files is %d; a replica needs %d", limit, descriptors.Min)
+		l.fault(Origin{}, "raise it: LimitNOFILE= in the unit file, or ulimit -n",
+			"the limit of open files is %d; a replica needs %d", limit, descriptors.Min)
 		return
 	}
 	want := 0
@@ -223,7 +237,8 @@ func (l *loader) checkFiles(limit int) {
 	}
 	if p := descriptors.Divide(limit); want > p.Shared {
 		l.warn("the ports of REST and of YARN (4 x hadoop.connections) can have up to %d connections, but the limit of open files, %d, leaves %d for them and %d for one port; "+
-			"rmd refuses more; raise the limit (LimitNOFILE= in the unit file, ulimit -n) to %d or lower hadoop.connections", want, limit, p.Shared, p.PortMax(), descriptors.LimitFor(want))
+			"rmd refuses more; raise the limit (LimitNOFILE= in the unit file, ulimit -n) to %d or lower hadoop.connections",
+			want, limit, p.Shared, p.PortMax(), descriptors.LimitFor(want))
 	}
 }
 
@@ -233,7 +248,8 @@ func (l *loader) checkIDs() {
 		return
 	}
 	if ids := l.ids(); len(ids) > 0 && !slices.Contains(ids, l.cfg.ID) {
-		l.invalid("id", "use one of them, or set hadoop.ports: false for a witness", "%q is not among %s (%s)", l.cfg.ID, rmIDs, strings.Join(ids, ","))
+		l.invalid("id", "use one of them, or set hadoop.ports: false for a witness", "%q is not among %s (%s)", l.cfg.ID,
+			rmIDs, strings.Join(ids, ","))
 	}
 }
 

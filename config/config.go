@@ -98,15 +98,18 @@ type Size uint64
 func Default() Config {
 	c := cluster.DefaultConfig()
 	return Config{
-		Cluster: "rmd", Data: "/var/lib/rmd", Standby: "forward", StandbyHold: 4 * time.Second, Scheduling: "eager", HadoopPorts: true, Connections: 16384,
+		Cluster: "rmd", Data: "/var/lib/rmd", Standby: "forward", StandbyHold: 4 * time.Second, Scheduling: "eager",
+		HadoopPorts: true, Connections: 16384,
 		Raft: Raft{
 			Listen: "127.0.0.1:8034", Timers: c.Timers,
-			SnapshotThreshold: uint(c.SnapshotThreshold), SnapshotBytes: Size(c.SnapshotBytes), SnapshotInterval: c.SnapshotInterval,
-			Trailing: uint(c.Trailing), Sync: "always",
+			SnapshotThreshold: uint(c.SnapshotThreshold), SnapshotBytes: Size(c.SnapshotBytes),
+			SnapshotInterval: c.SnapshotInterval,
+			Trailing:         uint(c.Trailing), Sync: "always",
 		},
-		HTTP:      HTTP{Listen: "127.0.0.1:8088", Auth: "optional", Rate: 200, Burst: 400, ConnectionsPerAddress: 64},
-		Log:       Log{Level: "info", Format: "text"},
-		Disk:      Disk{Reserve: Size(c.DiskReserve), Stop: Size(c.DiskStop), GiveUpAfter: c.HungGiveUp, ExitAfter: c.HungExit},
+		HTTP: HTTP{Listen: "127.0.0.1:8088", Auth: "optional", Rate: 200, Burst: 400, ConnectionsPerAddress: 64},
+		Log:  Log{Level: "info", Format: "text"},
+		Disk: Disk{Reserve: Size(c.DiskReserve), Stop: Size(c.DiskStop), GiveUpAfter: c.HungGiveUp,
+			ExitAfter: c.HungExit},
 		Autopilot: c.Autopilot,
 	}
 }

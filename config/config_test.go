@@ -39,7 +39,8 @@ func faults(t *testing.T, text string) []string {
 }
 
 func TestAllFaultsAtOnce(t *testing.T) {
-	got := faults(t, "id: rm1\nclsuter: prod\nraft: {heartbeet: 5s, lease: 900ms, trailing: 5}\nlog: {level: inf}\nlog: {}\nadvertise: x\n")
+	got := faults(t,
+		"id: rm1\nclsuter: prod\nraft: {heartbeet: 5s, lease: 900ms, trailing: 5}\nlog: {level: inf}\nlog: {}\nadvertise: x\n")
 	want := []string{
 		`2:1: unknown key "clsuter"; did you mean "cluster"?`,
 		`3:8: unknown key "raft.heartbeet"; did you mean "heartbeat"?`,
@@ -62,7 +63,8 @@ func TestAllFaultsAtOnce(t *testing.T) {
 // TestUnknownKeysComeFirst checks that a misspelled key comes before the faults that follow from it.
 func TestUnknownKeysComeFirst(t *testing.T) {
 	got := faults(t, "raft: {lease: 900ms}\nname: rm1\nraff: {lease: 400ms}\n")
-	if len(got) != 4 || !strings.Contains(got[0], `unknown key "name"`) || !strings.Contains(got[1], `unknown key "raff"; did you mean "raft"?`) {
+	if len(got) != 4 || !strings.Contains(got[0], `unknown key "name"`) ||
+		!strings.Contains(got[1], `unknown key "raff"; did you mean "raft"?`) {
 		t.Errorf("faults:\n%s\nwant the keys name and raff first, then 2 others", strings.Join(got, "\n"))
 	}
 }
@@ -139,11 +141,13 @@ func TestPrecedenceAndOrigins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Raft.Heartbeat != time.Second || l.Raft.Election != 3*time.Second || l.Log.Level != "error" || l.Raft.SnapshotBytes != 1<<20 {
+	if l.Raft.Heartbeat != time.Second || l.Raft.Election != 3*time.Second || l.Log.Level != "error" ||
+		l.Raft.SnapshotBytes != 1<<20 {
 		t.Fatalf("heartbeat %s, election %s, log level %s, snapshot_bytes %d; want 1s, 3s, error, %d",
 			l.Raft.Heartbeat, l.Raft.Election, l.Log.Level, l.Raft.SnapshotBytes, 1<<20)
 	}
-	for key, want := range map[string]string{"raft.heartbeat": path + ":3:3", "raft.election": "environment RMD_RAFT_ELECTION", "log.level": "flag --log-level", "data": "default"} {
+	for key, want := range map[string]string{"raft.heartbeat": path + ":3:3",
+		"raft.election": "environment RMD_RAFT_ELECTION", "log.level": "flag --log-level", "data": "default"} {
 		if got := l.Origins[key].String(); got != want {
 			t.Errorf("%s: origin %q, want %q", key, got, want)
 		}
@@ -152,7 +156,11 @@ func TestPrecedenceAndOrigins(t *testing.T) {
 
 // TestPrintIsReadBack checks that the output of --print-config loads to the same configuration.
 func TestPrintIsReadBack(t *testing.T) {
-	l, err := Load(Source{File: file(t, "id: 'yes'\nraft: {bootstrap_expect: 3, join: ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'], heartbeat: 700ms, election: 1m30s}\nautopilot: {min_quorum: 3, cleanup_dead_servers: true}\n")})
+	l,
+		err := Load(
+		Source{
+			File: file(t,
+				"id: 'yes'\nraft: {bootstrap_expect: 3, join: ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'], heartbeat: 700ms, election: 1m30s}\nautopilot: {min_quorum: 3, cleanup_dead_servers: true}\n")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +276,8 @@ func TestLimitOfOpenFiles(t *testing.T) {
 	load := func(files int, more map[string]string) (*Loaded, error) {
 		return Load(Source{File: path, Files: files, Flags: more})
 	}
-	if _, err := load(511, nil); err == nil || !strings.Contains(err.Error(), "the limit of open files is 511; a replica needs 512; raise it: LimitNOFILE=") {
+	if _, err := load(511, nil); err == nil ||
+		!strings.Contains(err.Error(), "the limit of open files is 511; a replica needs 512; raise it: LimitNOFILE=") {
 		t.Errorf("Load with a limit of 511 open files: %v, want an error that a replica needs 512", err)
 	}
 	hadoop := t.TempDir()
@@ -289,7 +298,8 @@ func TestLimitOfOpenFiles(t *testing.T) {
 			t.Errorf("%s: Load with a limit of %d open files: %v, want no error", name, c.files, err)
 			continue
 		}
-		if got := strings.Join(l.Warnings, "\n"); c.want == "" && strings.Contains(got, "open files") || !strings.Contains(got, c.want) {
+		if got := strings.Join(l.Warnings, "\n"); c.want == "" && strings.Contains(got, "open files") ||
+			!strings.Contains(got, c.want) {
 			t.Errorf("%s: warned %q", name, got)
 		}
 	}

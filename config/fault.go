@@ -59,7 +59,8 @@ func (e *Invalid) Error() string {
 func (e *Invalid) Lines() []string {
 	faults := slices.Clone(e.Faults)
 	slices.SortStableFunc(faults, func(a, b Fault) int {
-		return cmp.Or(boolint.Of[int](b.Unknown)-boolint.Of[int](a.Unknown), strings.Compare(a.At.Name, b.At.Name), a.At.Line-b.At.Line, a.At.Column-b.At.Column)
+		return cmp.Or(boolint.Of[int](b.Unknown)-boolint.Of[int](a.Unknown), strings.Compare(a.At.Name, b.At.Name),
+			a.At.Line-b.At.Line, a.At.Column-b.At.Column)
 	})
 	out := make([]string, len(faults))
 	for i, f := range faults {

@@ -42,7 +42,8 @@ func (l *loader) readFile(path string) bool {
 		return false
 	}
 	if line, err := checkShape(b); err != nil {
-		l.fault(Origin{Kind: "file", Name: path, Line: line}, "write one with \"rmd init\"", "cannot read the configuration: %v", err)
+		l.fault(Origin{Kind: "file", Name: path, Line: line}, "write one with \"rmd init\"",
+			"cannot read the configuration: %v", err)
 		return false
 	}
 	file, err := parser.ParseBytes(b, 0, parser.AllowDuplicateMapKey())
@@ -60,7 +61,8 @@ func (l *loader) readFile(path string) bool {
 		return false
 	}
 	if len(file.Docs) > 1 {
-		l.fault(Origin{Kind: "file", Name: path, Line: 1}, "keep one of them", "the file has %d YAML documents", len(file.Docs))
+		l.fault(Origin{Kind: "file", Name: path, Line: 1}, "keep one of them", "the file has %d YAML documents",
+			len(file.Docs))
 		return false
 	}
 	for _, doc := range file.Docs {

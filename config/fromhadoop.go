@@ -133,7 +133,8 @@ func (l *loader) setReplicas(keys string) {
 	case len(join)%2 == 1:
 		l.set(l.byPath["raft.bootstrap_expect"], fmt.Sprint(len(join)), at)
 	default:
-		l.fault(at, "add a third or a fifth ResourceManager, or a witness on another machine: "+witnesses+" = HOST:"+peerPort+" in yarn-site.xml",
+		l.fault(at, "add a third or a fifth ResourceManager, or a witness on another machine: "+witnesses+" = HOST:"+peerPort+
+			" in yarn-site.xml",
 			"%s: with %d replicas a majority survives no more failures than with %d", rmIDs, len(join), len(join)-1)
 	}
 	l.setKeys(keys, at)
@@ -163,7 +164,9 @@ func (l *loader) ids() []string { return hadoopconf.List(l.hadoop.Value(rmIDs, "
 // hostOf returns the host of a ResourceManager in Hadoop's files, or "". As in YARN, its address
 // counts more than its host name.
 func (l *loader) hostOf(id string) string {
-	if host, _, err := net.SplitHostPort(strings.TrimSpace(l.hadoop.Value("yarn.resourcemanager.address."+id, ""))); err == nil && host != "0.0.0.0" {
+	if host, _,
+		err := net.SplitHostPort(strings.TrimSpace(l.hadoop.Value("yarn.resourcemanager.address."+id, ""))); err == nil &&
+		host != "0.0.0.0" {
 		return host
 	}
 	return strings.TrimSpace(l.hadoop.Value(hostname+"."+id, ""))

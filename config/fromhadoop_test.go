@@ -28,8 +28,10 @@ func siteOf(t *testing.T, pairs ...string) string {
 // certificates and the port of its pages.
 func TestWithoutFile(t *testing.T) {
 	const rm = "yarn.resourcemanager."
-	three := []string{rm + "cluster-id", "prod", rm + "ha.rm-ids", "rm1, rm2,rm3", rm + "hostname.rm1", "a.example", rm + "hostname.rm2", "b.example", rm + "address.rm3", "c.example:8032"}
-	pair := append(slices.Clone(three[:2]), rm+"ha.rm-ids", "rm1,rm2", rm+"hostname.rm1", "a.example", rm+"hostname.rm2", "b.example")
+	three := []string{rm + "cluster-id", "prod", rm + "ha.rm-ids", "rm1, rm2,rm3", rm + "hostname.rm1", "a.example",
+		rm + "hostname.rm2", "b.example", rm + "address.rm3", "c.example:8032"}
+	pair := append(slices.Clone(three[:2]), rm+"ha.rm-ids", "rm1,rm2", rm+"hostname.rm1", "a.example",
+		rm+"hostname.rm2", "b.example")
 	keys := t.TempDir()
 	ca, _, err := certificate.Open(keys, "prod", time.Now())
 	if err != nil {
@@ -46,19 +48,28 @@ func TestWithoutFile(t *testing.T) {
 		want       map[string]string // by key
 		fault      string
 	}{
-		{"by host", "b.example", three, map[string]string{"id": "rm2", "cluster": "prod", "raft.listen": "b.example:8034", "raft.join": "a.example:8034,b.example:8034,c.example:8034",
+		{"by host", "b.example", three, map[string]string{"id": "rm2", "cluster": "prod", "raft.listen": "b.example:8034",
+			"raft.join":             "a.example:8034,b.example:8034,c.example:8034",
 			"raft.bootstrap_expect": "3", "http.listen": "b.example:8088", "tls.cert": filepath.Join(keys, "rm2.pem")}, ""},
 		{"by host without its domain", "C", three, map[string]string{"id": "rm3"}, ""},
 		{"by ha.id", "other", append([]string{rm + "ha.id", "rm1"}, three...), map[string]string{"id": "rm1"}, ""},
-		{"another machine", "d.example", three, nil, "the replica has no id; none of yarn.resourcemanager.ha.rm-ids is on this machine"},
-		{"all on this machine", "other", []string{rm + "ha.rm-ids", "rm1,rm2", rm + "hostname.rm1", "127.0.0.1", rm + "address.rm2", "127.0.0.2:8032"}, nil,
+		{"another machine", "d.example", three, nil,
+			"the replica has no id; none of yarn.resourcemanager.ha.rm-ids is on this machine"},
+		{"all on this machine", "other", []string{rm + "ha.rm-ids", "rm1,rm2", rm + "hostname.rm1", "127.0.0.1",
+			rm + "address.rm2", "127.0.0.2:8032"}, nil,
 			"more than one, rm1 and rm2, of yarn.resourcemanager.ha.rm-ids is on this machine"},
-		{"address before host name", "b.example", append([]string{rm + "address.rm2", "rpc.b.example:8032", rm + "ha.id", "rm2"}, three...), map[string]string{"raft.listen": "rpc.b.example:8034"}, ""},
-		{"pages elsewhere", "a.example", append([]string{rm + "webapp.address.rm1", "a.example:9000"}, three...), map[string]string{"http.listen": "a.example:9000"}, ""},
+		{"address before host name", "b.example",
+			append([]string{rm + "address.rm2", "rpc.b.example:8032", rm + "ha.id", "rm2"}, three...),
+			map[string]string{"raft.listen": "rpc.b.example:8034"}, ""},
+		{"pages elsewhere", "a.example", append([]string{rm + "webapp.address.rm1", "a.example:9000"}, three...),
+			map[string]string{"http.listen": "a.example:9000"}, ""},
 		{"a pair", "a.example", pair, nil, "rmd.witnesses"},
-		{"a pair that will grow", "a.example", pair, map[string]string{"raft.bootstrap_expect": "0", "raft.listen": "a.example:8034"}, ""},
-		{"a pair and a witness", "a.example", append([]string{"rmd.witnesses", "zk1.example:8034"}, pair...), map[string]string{"raft.bootstrap_expect": "3", "raft.join": "a.example:8034,b.example:8034,zk1.example:8034"}, ""},
-		{"a host is missing", "a.example", append([]string{rm + "ha.rm-ids", "rm1,rm2,rm9"}, pair[4:]...), nil, rm + "hostname.rm9 is missing"},
+		{"a pair that will grow", "a.example", pair,
+			map[string]string{"raft.bootstrap_expect": "0", "raft.listen": "a.example:8034"}, ""},
+		{"a pair and a witness", "a.example", append([]string{"rmd.witnesses", "zk1.example:8034"}, pair...),
+			map[string]string{"raft.bootstrap_expect": "3", "raft.join": "a.example:8034,b.example:8034,zk1.example:8034"}, ""},
+		{"a host is missing", "a.example", append([]string{rm + "ha.rm-ids", "rm1,rm2,rm9"}, pair[4:]...), nil,
+			rm + "hostname.rm9 is missing"},
 	} {
 		flags := map[string]string{"hadoop.conf_dir": siteOf(t, c.site...)}
 		if expect, ok := c.want["raft.bootstrap_expect"]; ok && expect == "0" {
@@ -90,7 +101,8 @@ func TestWithoutFile(t *testing.T) {
 // TestFileKeepsAddresses checks that Hadoop's files change no address of a replica that has a file or
 // an address on its command line.
 func TestFileKeepsAddresses(t *testing.T) {
-	dir := siteOf(t, "yarn.resourcemanager.ha.rm-ids", "rm1,rm2,rm3", "yarn.resourcemanager.hostname.rm1", "a", "yarn.resourcemanager.hostname.rm2", "b", "yarn.resourcemanager.hostname.rm3", "c")
+	dir := siteOf(t, "yarn.resourcemanager.ha.rm-ids", "rm1,rm2,rm3", "yarn.resourcemanager.hostname.rm1", "a",
+		"yarn.resourcemanager.hostname.rm2", "b", "yarn.resourcemanager.hostname.rm3", "c")
 	for _, src := range []Source{
 		{File: file(t, "id: rm1\nhadoop: {conf_dir: "+dir+"}\n")},
 		{Flags: map[string]string{"id": "rm1", "hadoop.conf_dir": dir, "raft.listen": "127.0.0.1:8034"}},

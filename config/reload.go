@@ -94,7 +94,8 @@ func (c *Certificates) Reload() (changed bool, err error) {
 }
 
 func sameMaterial(a, b *material) bool {
-	return a.peer.Certificates[0].Leaf.Equal(b.peer.Certificates[0].Leaf) && a.peer.RootCAs.Equal(b.peer.RootCAs) && maps.Equal(a.revoked, b.revoked)
+	return a.peer.Certificates[0].Leaf.Equal(b.peer.Certificates[0].Leaf) && a.peer.RootCAs.Equal(b.peer.RootCAs) &&
+		maps.Equal(a.revoked, b.revoked)
 }
 
 func (c *Certificates) read() (*material, error) {

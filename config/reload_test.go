@@ -66,10 +66,12 @@ func TestCertificatesAreTakenAgain(t *testing.T) {
 		t.Error("the CA is the one before")
 	}
 	conf, err := c.HTTP().GetConfigForClient(nil)
-	if err != nil || conf.ClientAuth != tls.VerifyClientCertIfGiven || !conf.Certificates[0].Leaf.Equal(second.Certificates[0].Leaf) {
+	if err != nil || conf.ClientAuth != tls.VerifyClientCertIfGiven ||
+		!conf.Certificates[0].Leaf.Equal(second.Certificates[0].Leaf) {
 		t.Errorf("HTTP has another certificate: %v", err)
 	}
-	if v := c.Valid(); !v["replica"].Until.Equal(second.Certificates[0].Leaf.NotAfter) || v["ca"].Until.Before(v["replica"].Until) {
+	if v := c.Valid(); !v["replica"].Until.Equal(second.Certificates[0].Leaf.NotAfter) ||
+		v["ca"].Until.Before(v["replica"].Until) {
 		t.Errorf("Valid() = %v, want replica until %s and ca not before it", v, second.Certificates[0].Leaf.NotAfter)
 	}
 	at := now.Add(2 * time.Hour)
@@ -118,12 +120,16 @@ func TestCertificateMustBeValid(t *testing.T) {
 		at        time.Time
 		want, not string
 	}{
-		"now":         {at: now, not: "tls.cert"},
-		"in two days": {at: now.AddDate(0, 0, 2), want: "tls.cert: is not valid before " + now.AddDate(0, 0, 2).Add(-time.Hour).UTC().Format("2006-01-02T15"), not: "expired"},
-		"long ago":    {at: now.AddDate(-3, 0, 0), want: "tls.cert: expired on ", not: "valid before"},
+		"now": {at: now, not: "tls.cert"},
+		"in two days": {at: now.AddDate(0, 0, 2),
+			want: "tls.cert: is not valid before " + now.AddDate(0, 0, 2).Add(-time.Hour).UTC().Format("2006-01-02T15"),
+			not:  "expired"},
+		"long ago": {at: now.AddDate(-3, 0, 0), want: "tls.cert: expired on ", not: "valid before"},
 	} {
 		f := issued(t, t.TempDir(), "rm1", c.at)
-		_, err := Load(Source{File: file(t, fmt.Sprintf("id: rm1\ncluster: prod\ntls: {ca: %s, cert: %s, key: %s}\n", f.CA, f.Cert, f.Key))})
+		_,
+			err := Load(Source{File: file(t, fmt.Sprintf("id: rm1\ncluster: prod\ntls: {ca: %s, cert: %s, key: %s}\n", f.CA,
+			f.Cert, f.Key))})
 		text := fmt.Sprint(err)
 		if !strings.Contains(text, c.want) || strings.Contains(text, c.not) {
 			t.Errorf("Load with a certificate issued %s: %v, want %q in the error and not %q", name, err, c.want, c.not)
@@ -155,7 +161,8 @@ func TestRoleCertificateNotReplica(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenCertificates(TLS{live.CA, f.Cert, f.Key}, "prod", "rm1"); err == nil || !strings.Contains(err.Error(), "does not name") {
+	if _, err := OpenCertificates(TLS{live.CA, f.Cert, f.Key}, "prod", "rm1"); err == nil ||
+		!strings.Contains(err.Error(), "does not name") {
 		t.Errorf("OpenCertificates with a role's certificate: %v, want an error with \"does not name\"", err)
 	}
 	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
@@ -164,13 +171,16 @@ func TestRoleCertificateNotReplica(t *testing.T) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(ca.Cert)
-	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
 		t.Errorf("as a client: %v", err)
 	}
-	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err == nil {
+	if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err == nil {
 		t.Error("it is good for a server")
 	}
-	if got := pair.Leaf.URIs[0].String(); got != "rmd://prod/role/operator/alice" || filepath.Base(f.Key) != "alice-key.pem" {
+	if got := pair.Leaf.URIs[0].String(); got != "rmd://prod/role/operator/alice" ||
+		filepath.Base(f.Key) != "alice-key.pem" {
 		t.Errorf("%s in %+v", got, f)
 	}
 	if info, err := os.Stat(f.Key); err != nil || info.Mode().Perm() != 0o600 {

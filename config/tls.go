@@ -39,13 +39,15 @@ func (l *loader) checkTLS() {
 	leaf := conf.Certificates[0].Leaf
 	want := peer.URI(l.cfg.Cluster, l.cfg.ID)
 	if !names(leaf, want) {
-		l.invalid("tls.cert", "create it with \"rmd init --tls\", or correct id and cluster", "certificate id differs from the replica id: %s does not name %s", t.Cert, want)
+		l.invalid("tls.cert", "create it with \"rmd init --tls\", or correct id and cluster",
+			"certificate id differs from the replica id: %s does not name %s", t.Cert, want)
 	}
 	now := time.Now()
 	if why, do := notValid(leaf, now); why != "" {
 		l.invalid("tls.cert", do, "%s", why)
 	} else if v := validityOf(leaf); now.After(v.Warns()) {
-		l.warn("the certificate %s expires in %d days, on %s", t.Cert, int(v.Until.Sub(now).Hours()/24), v.Until.Format("2006-01-02"))
+		l.warn("the certificate %s expires in %d days, on %s", t.Cert, int(v.Until.Sub(now).Hours()/24),
+			v.Until.Format("2006-01-02"))
 	}
 }
 
@@ -65,7 +67,8 @@ func notValid(leaf *x509.Certificate, now time.Time) (why, do string) {
 	case now.After(leaf.NotAfter):
 		return "expired on " + leaf.NotAfter.Format("2006-01-02"), "renew it"
 	case now.Before(leaf.NotBefore):
-		return "is not valid before " + leaf.NotBefore.UTC().Format(time.RFC3339), "correct the clock of this machine, or wait"
+		return "is not valid before " + leaf.NotBefore.UTC().Format(time.RFC3339),
+			"correct the clock of this machine, or wait"
 	}
 	return "", ""
 }
@@ -102,5 +105,6 @@ func LoadTLS(t TLS) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool, Certificates: []tls.Certificate{pair}, VerifyConnection: gone.verify}, nil
+	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool, Certificates: []tls.Certificate{pair},
+		VerifyConnection: gone.verify}, nil
 }

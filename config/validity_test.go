@@ -24,7 +24,8 @@ func sign(t *testing.T, name string, by *signer, ca bool, begin, end time.Time) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: begin, NotAfter: end,
+	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
+		NotBefore: begin, NotAfter: end,
 		IsCA: ca, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	parent, parentKey := c, key
 	if by != nil {
@@ -45,9 +46,11 @@ func sign(t *testing.T, name string, by *signer, ca bool, begin, end time.Time) 
 func TestIssuerOf(t *testing.T) {
 	begin := time.Now().Truncate(time.Second)
 	year := func(n int) time.Time { return begin.AddDate(n, 0, 0) }
-	before, root, renewed := sign(t, "before", nil, true, begin, year(1)), sign(t, "root", nil, true, begin, year(9)), sign(t, "renewed", nil, true, begin, year(12))
+	before, root, renewed := sign(t, "before", nil, true, begin, year(1)), sign(t, "root", nil, true, begin, year(9)),
+		sign(t, "renewed", nil, true, begin, year(12))
 	between := sign(t, "between", root, true, begin, year(4))
-	leaf, direct, foreign := sign(t, "leaf", between, false, begin, year(2)), sign(t, "direct", root, false, begin, year(2)), sign(t, "foreign", renewed, false, begin, year(2))
+	leaf, direct, foreign := sign(t, "leaf", between, false, begin, year(2)),
+		sign(t, "direct", root, false, begin, year(2)), sign(t, "foreign", renewed, false, begin, year(2))
 	roots := []*x509.Certificate{before.cert, root.cert}
 	for _, c := range []struct {
 		name    string

@@ -133,7 +133,8 @@ type size struct{ at *Size }
 var units = []struct {
 	name string
 	size uint64
-}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}}
+}{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6},
+	{"kB", 1e3}, {"B", 1}}
 
 func (v size) Set(s string) error {
 	n, unit := strings.TrimSpace(s), uint64(1)

@@ -51,8 +51,9 @@ func Sample(w io.Writer, set map[string]string) error {
 			}
 		}
 	}
-	fmt.Fprint(w, "# Configuration of an rmd replica. A key after '#' has\n# its default value; remove the '#' to set it.\n"+
-		"# \"rmd server --print-config\" shows each value in force and its origin.\n")
+	fmt.Fprint(w,
+		"# Configuration of an rmd replica. A key after '#' has\n# its default value; remove the '#' to set it.\n"+
+			"# \"rmd server --print-config\" shows each value in force and its origin.\n")
 	return writeTree(w, all, func(s setting) (string, string) { return s.value.String(), "" },
 		func(s setting) (about string, comment bool) {
 			_, given := set[s.path]
@@ -62,7 +63,8 @@ func Sample(w io.Writer, set map[string]string) error {
 
 // writeTree writes keys in sections. show returns the value and a trailing note. tell, which may be
 // nil, returns the comment line above and whether the key is commented out.
-func writeTree(w io.Writer, all []setting, show func(setting) (string, string), tell func(setting) (string, bool)) error {
+func writeTree(w io.Writer, all []setting, show func(setting) (string, string),
+	tell func(setting) (string, bool)) error {
 	section := ""
 	for _, s := range all {
 		head, name, nested := strings.Cut(s.path, ".")

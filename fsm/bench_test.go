@@ -37,7 +37,8 @@ func filled(f fullness) *Machine {
 	for q := range f.queues {
 		queues = append(queues, event.QueueDefinition{Path: fmt.Sprintf("root.q%d", q), Leaf: true})
 	}
-	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: 1}, &event.QueuesConfigured{Version: 1, Queues: queues})
+	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: 1},
+		&event.QueuesConfigured{Version: 1, Queues: queues})
 	for n := range f.nodes {
 		apply(&event.NodeRegistered{Node: yarn.NodeSlot(n + 1), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1},
 			Rack: fmt.Sprintf("/r%d", n/40), Total: yarn.NewResource(1<<20, 1<<10)})
@@ -54,8 +55,10 @@ func filled(f fullness) *Machine {
 	}
 	for a := range f.ended {
 		app := uint32(apps + a + 1)
-		apply(&event.ApplicationSubmitted{App: app, User: fmt.Sprintf("u%d", a%1000), Name: "etl", Type: "MAPREDUCE", Queue: "root.a", Unmanaged: true},
-			&event.AttemptStarted{App: app, Attempt: 1}, &event.AttemptActivated{App: app}, &event.AttemptEnded{App: app, Final: yarn.FinalSucceeded},
+		apply(&event.ApplicationSubmitted{App: app, User: fmt.Sprintf("u%d", a%1000), Name: "etl", Type: "MAPREDUCE",
+			Queue: "root.a", Unmanaged: true},
+			&event.AttemptStarted{App: app, Attempt: 1}, &event.AttemptActivated{App: app},
+			&event.AttemptEnded{App: app, Final: yarn.FinalSucceeded},
 			&event.ApplicationEnded{App: app, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
 	}
 	return m
@@ -96,7 +99,8 @@ type churner struct {
 func newChurner(b *testing.B, m *Machine) *churner {
 	st, index := m.Fork()
 	c := &churner{m: m, index: index, number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), node: st.Nodes.Next()}
-	c.apply(b, &event.NodeRegistered{Node: c.node, ID: yarn.NodeID{Host: fmt.Sprint("new", index), Port: 1}, Rack: "/n", Total: yarn.NewResource(1<<30, 1<<20)})
+	c.apply(b, &event.NodeRegistered{Node: c.node, ID: yarn.NodeID{Host: fmt.Sprint("new", index), Port: 1}, Rack: "/n",
+		Total: yarn.NewResource(1<<30, 1<<20)})
 	return c
 }
 
@@ -112,7 +116,8 @@ func (c *churner) apply(b *testing.B, events ...event.Event) {
 func (c *churner) turn(b *testing.B) {
 	c.batch = c.batch[:0]
 	for range 500 {
-		c.batch = append(c.batch, &event.ContainerAllocated{App: 1, Number: c.number, Key: key, Node: c.node, Locality: yarn.OffSwitch},
+		c.batch = append(c.batch, &event.ContainerAllocated{App: 1, Number: c.number, Key: key, Node: c.node,
+			Locality: yarn.OffSwitch},
 			&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: c.number}, Restore: true})
 		c.number++
 	}
@@ -163,9 +168,11 @@ func BenchmarkForkedApply(b *testing.B) {
 			turn := func() {
 				events = events[:0]
 				for len(events) < size {
-					events = append(events, &event.ContainerAllocated{App: 1, Number: number, Key: key, Node: yarn.NodeSlot(random.Uint32N(1000) + 1), Locality: yarn.OffSwitch})
+					events = append(events, &event.ContainerAllocated{App: 1, Number: number, Key: key,
+						Node: yarn.NodeSlot(random.Uint32N(1000) + 1), Locality: yarn.OffSwitch})
 					if number++; number > oldest+10_000 {
-						events = append(events, &event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: oldest}})
+						events = append(events, &event.ContainerCompleted{
+							Container: event.ContainerRef{App: 1, Attempt: 1, Number: oldest}})
 						oldest++
 					}
 				}

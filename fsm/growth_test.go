@@ -18,7 +18,8 @@ func BenchmarkGrowth(b *testing.B) {
 		sizes []int
 		full  func(n int) fullness
 	}{
-		{"containers", []int{1_000_000, 2_000_000, 5_000_000, 10_000_000}, func(n int) fullness { return fullness{nodes: 50_000, containers: n} }},
+		{"containers", []int{1_000_000, 2_000_000, 5_000_000, 10_000_000},
+			func(n int) fullness { return fullness{nodes: 50_000, containers: n} }},
 		{"nodes", []int{1000, 10_000, 50_000, 100_000}, func(n int) fullness { return fullness{nodes: n} }},
 		{"queues", []int{100, 1000, 10_000}, func(n int) fullness { return fullness{queues: n} }},
 		{"ended", []int{10_000, 100_000, 1_000_000}, func(n int) fullness { return fullness{ended: n} }},

@@ -49,7 +49,8 @@ func New(cfg Config) *Machine {
 	return &Machine{
 		cfg: cfg, st: state.New(),
 		digests: digestRing{limit: cfg.Digests},
-		recent:  recentRing{batchesMax: cfg.WatchBatches, bytesMax: cfg.WatchBytes, changesMax: cfg.WatchChanges, moved: make(chan struct{})},
+		recent: recentRing{batchesMax: cfg.WatchBatches, bytesMax: cfg.WatchBytes, changesMax: cfg.WatchChanges,
+			moved: make(chan struct{})},
 	}
 }
 
@@ -112,7 +113,8 @@ func (m *Machine) apply(l *raft.Log, b *event.Batch) (Result, error) {
 		if b.Sequence != 0 {
 			m.sequence = b.Sequence
 		}
-		m.recent.add(recentBatch{index: l.Index, term: l.Term, nowMillis: m.st.Meta.NowMillis, data: l.Data, events: b.Events, changes: changes})
+		m.recent.add(recentBatch{index: l.Index, term: l.Term, nowMillis: m.st.Meta.NowMillis, data: l.Data, events: b.Events,
+			changes: changes})
 	}
 	m.command, m.term = l.Index, l.Term
 	m.digests.add(Entry{Index: l.Index, Digest: m.st.Digest(), Skipped: skipped})

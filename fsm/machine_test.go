@@ -21,7 +21,8 @@ import (
 
 // node returns the event of a node's first registration.
 func node(n int) event.Event {
-	return &event.NodeRegistered{Node: yarn.NodeSlot(n), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1}, Rack: "/r", Total: yarn.NewResource(1024, 4)}
+	return &event.NodeRegistered{Node: yarn.NodeSlot(n), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1}, Rack: "/r",
+		Total: yarn.NewResource(1024, 4)}
 }
 
 func entry(index, term, sequence uint64, events ...event.Event) *raft.Log {
@@ -116,7 +117,8 @@ func TestVerify(t *testing.T) {
 	m := New(Config{OnFatal: func(int, error) { t.Error("it stops") }})
 	good := entry(1, 1, 0, node(1))
 	newer := event.Batch{Level: event.Level + 1, Events: []event.Event{node(2)}}
-	for name, data := range map[string][]byte{"none": nil, "no batch": []byte("what is this"), "damaged": good.Data[:len(good.Data)-1], "newer level": newer.Encode()} {
+	for name, data := range map[string][]byte{"none": nil, "no batch": []byte("what is this"),
+		"damaged": good.Data[:len(good.Data)-1], "newer level": newer.Encode()} {
 		if m.Verify(data) == nil {
 			t.Errorf("%s is good", name)
 		}

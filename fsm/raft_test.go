@@ -68,7 +68,8 @@ func open(t *testing.T, logs raft.LogStore, stable raft.StableStore, snaps raft.
 	m := New(Config{})
 	c := raft.DefaultConfig()
 	c.LocalID, c.Logger = "r1", hclog.NewNullLogger()
-	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = 500*time.Millisecond, 500*time.Millisecond, 500*time.Millisecond
+	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = 500*time.Millisecond, 500*time.Millisecond,
+		500*time.Millisecond
 	c.TrailingLogs = 1
 	_, trans := raft.NewInmemTransport("r1")
 	r, err := raft.NewRaft(c, m, logs, stable, snaps, trans)

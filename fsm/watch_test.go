@@ -54,7 +54,8 @@ func TestWatch(t *testing.T) {
 }
 
 func TestSlowWatchMustResync(t *testing.T) {
-	for name, cfg := range map[string]Config{"number": {WatchBatches: 4}, "bytes": {WatchBytes: 4 * len(entry(1, 1, 0, node(1)).Data)}} {
+	for name, cfg := range map[string]Config{"number": {WatchBatches: 4},
+		"bytes": {WatchBytes: 4 * len(entry(1, 1, 0, node(1)).Data)}} {
 		t.Run(name, func(t *testing.T) {
 			m := New(cfg)
 			slow, err := m.Watch(0)

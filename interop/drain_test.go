@@ -35,7 +35,8 @@ func TestDrainUnderMapReduce(t *testing.T) {
 func drainUnderJob(t *testing.T, c *harness.Cluster) (drained []*harness.Node) {
 	t.Helper()
 	const maps, reduces = 8, 2
-	job := c.StartSleep(maps, reduces, 4*time.Second, 15*time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1024", "-Dmapreduce.reduce.memory.mb=512",
+	job := c.StartSleep(maps, reduces, 4*time.Second, 15*time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1024",
+		"-Dmapreduce.reduce.memory.mb=512",
 		"-Dmapreduce.job.reduce.slowstart.completedmaps=1.0")
 	app := c.Submitted(job)
 	master := c.Attempt(app)
@@ -52,7 +53,8 @@ func drainUnderJob(t *testing.T, c *harness.Cluster) (drained []*harness.Node) {
 		}
 		drained = append(drained, n)
 	}
-	c.AwaitApp(app, "running a reduce", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers >= 2 })
+	c.AwaitApp(app, "running a reduce", 2*time.Minute,
+		func(a harness.App) bool { return a.State == "RUNNING" && a.Containers >= 2 })
 	time.Sleep(between)
 	for _, n := range drained {
 		if s := c.NodeStates()[n.ID()]; s != "DECOMMISSIONING" {
@@ -62,7 +64,8 @@ func drainUnderJob(t *testing.T, c *harness.Cluster) (drained []*harness.Node) {
 	succeeded(t, job.Wait())
 	untouched(t, c, app, maps+reduces)
 	for _, n := range drained {
-		harness.Await(t, n.Name+" is decommissioned", time.Minute, func() bool { return c.NodeStates()[n.ID()] == "DECOMMISSIONED" })
+		harness.Await(t, n.Name+" is decommissioned", time.Minute,
+			func() bool { return c.NodeStates()[n.ID()] == "DECOMMISSIONED" })
 	}
 	return drained
 }
@@ -84,7 +87,8 @@ func comeBack(t *testing.T, c *harness.Cluster, n *harness.Node) {
 // order posts a change of a node.
 func order(t *testing.T, c *harness.Cluster, n *harness.Node, what string) {
 	t.Helper()
-	resp, err := http.Post("http://"+portblock.Loopback(c.Active().Web)+"/v1/nodes/"+n.ID()+what, "application/json", strings.NewReader("{}"))
+	resp, err := http.Post("http://"+portblock.Loopback(c.Active().Web)+"/v1/nodes/"+n.ID()+what, "application/json",
+		strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}

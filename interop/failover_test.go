@@ -41,7 +41,8 @@ func TestFailover(t *testing.T) {
 		tuned bool
 	}{{"stock", false}, {"tuned", true}} {
 		t.Run(s.name, func(t *testing.T) {
-			c := harness.Start(t, harness.Options{Kind: kind, Managers: managers(kind), Tuned: s.tuned, Quick: os.Getenv("RMD_INTEROP_TIMERS") != "default"})
+			c := harness.Start(t, harness.Options{Kind: kind, Managers: managers(kind), Tuned: s.tuned,
+				Quick: os.Getenv("RMD_INTEROP_TIMERS") != "default"})
 			m := c.StartMaster("churn", "default", "churn", 256, 64, 20*time.Millisecond)
 			m.Await("registered", 1, time.Minute)
 			for _, connected := range []bool{true, false} {
@@ -78,7 +79,10 @@ func killLeaders(t *testing.T, c *harness.Cluster, m *harness.Master, connected 
 		victim.Kill()
 		dead := time.Now() // an earlier answer may still come from the victim
 		var next harness.Reply
-		harness.Await(t, "the next container", 4*time.Minute, func() (ok bool) { next, ok = m.NextContainer(dead); return ok })
+		harness.Await(t, "the next container", 4*time.Minute, func() (ok bool) {
+			next, ok = m.NextContainer(dead)
+			return ok
+		})
 		spread = append(spread, next.Ended.Sub(at))
 		t.Logf("%2d: %s killed, next container after %s", i+1, victim.ID, next.Ended.Sub(at).Round(100*time.Microsecond))
 		victim.Start()
@@ -95,7 +99,8 @@ func killLeaders(t *testing.T, c *harness.Cluster, m *harness.Master, connected 
 		}
 	}
 	if harness.Distinct(granted) != len(granted) {
-		t.Errorf("%d answers began with %d different containers: one was granted twice", len(granted), harness.Distinct(granted))
+		t.Errorf("%d answers began with %d different containers: one was granted twice", len(granted),
+			harness.Distinct(granted))
 	}
 	if judged() && c.Kind == harness.RMD && spread.At(99) > target {
 		t.Errorf("p99 %s is above %s", spread.At(99), target)

@@ -43,7 +43,8 @@ func startAgeing(t *testing.T, lives int, o harness.Options, site map[string]str
 	if harness.DefaultKind() == harness.JavaHA {
 		o.Managers = 2
 	}
-	a.c = behindKerberos(t, &harness.Kerberos{Protection: "integrity", KDC: a.kdc, TokenLife: a.life, TokenMax: time.Duration(lives) * a.life}, o)
+	a.c = behindKerberos(t, &harness.Kerberos{Protection: "integrity", KDC: a.kdc, TokenLife: a.life,
+		TokenMax: time.Duration(lives) * a.life}, o)
 	return a
 }
 
@@ -67,7 +68,8 @@ func TestTokensAreReplaced(t *testing.T) {
 func (a *streams) submit() {
 	folder := a.c.FileSystem.PutFiles("input", int(a.length/ageingPause)+40)
 	for i := range ageingApps {
-		a.apps = append(a.apps, a.c.StartJava(fmt.Sprintf("stream%d", i), "default", "rmd.interop.Stream", "256", fmt.Sprint(ageingPause.Milliseconds()), folder))
+		a.apps = append(a.apps, a.c.StartJava(fmt.Sprintf("stream%d", i), "default", "rmd.interop.Stream", "256",
+			fmt.Sprint(ageingPause.Milliseconds()), folder))
 	}
 	for _, m := range a.apps {
 		m.Await("started", 1, time.Minute)
@@ -80,14 +82,17 @@ func TestTokensOfJobsAreRenewed(t *testing.T) {
 	const maps, atOnce, reduces = 40, 2, 1
 	a := startAgeing(t, 60, harness.Options{NodeMB: 6144, History: true, Spark: true}, map[string]string{})
 	within := a.length + 30*time.Minute // each map also needs a JVM
-	sleep := a.c.StartSleep(maps, reduces, atOnce*a.length/maps, time.Second, within, fmt.Sprintf("-Dmapreduce.job.running.map.limit=%d", atOnce))
+	sleep := a.c.StartSleep(maps, reduces, atOnce*a.length/maps, time.Second, within,
+		fmt.Sprintf("-Dmapreduce.job.running.map.limit=%d", atOnce))
 	sleepApp := a.c.Submitted(sleep)
-	shuffle := a.c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second, Reduce: 2 * time.Second, Executors: 2}, within)
+	shuffle := a.c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second,
+		Reduce: 2 * time.Second, Executors: 2}, within)
 	shuffleApp := a.c.Submitted(shuffle.Running)
 	shuffle.AwaitMapped()
 	a.disturb()
 	story := a.c.FileSystem.Tokens(2, time.Now())
-	t.Logf("%s, %s: %d tokens, renewed %d times, %d lost; %d maps", a.c.Kind, a.length, story.Issued, story.Renewed, len(story.Lost), maps)
+	t.Logf("%s, %s: %d tokens, renewed %d times, %d lost; %d maps", a.c.Kind, a.length, story.Issued, story.Renewed,
+		len(story.Lost), maps)
 	stillRuns(t, a.c, sleepApp)
 	shuffle.Go()
 	succeeded(t, shuffle.Wait())
@@ -116,10 +121,12 @@ func (a *ageing) disturb() {
 		{a.length*525/1000 + 2*a.life, "the KDC starts", a.kdc.Start},
 	}
 	for i := range kills {
-		faults = append(faults, fault{a.length * time.Duration(i+1) / time.Duration(kills+1), "kill -9 of the leader", a.kill})
+		faults = append(faults, fault{a.length * time.Duration(i+1) / time.Duration(kills+1),
+			"kill -9 of the leader", a.kill})
 	}
 	for i := range ageingFailovers {
-		faults = append(faults, fault{a.length * time.Duration(i+1) / (ageingFailovers + 1), "failover of the NameNodes", a.c.FileSystem.FailOver})
+		faults = append(faults, fault{a.length * time.Duration(i+1) / (ageingFailovers + 1), "failover of the NameNodes",
+			a.c.FileSystem.FailOver})
 	}
 	slices.SortStableFunc(faults, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
 	for _, f := range faults {

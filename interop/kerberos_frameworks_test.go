@@ -13,9 +13,10 @@ import (
 
 // TestCommandsBehindKerberos runs commands of users and administrators with a ticket, and without.
 func TestCommandsBehindKerberos(t *testing.T) {
-	c := behindKerberos(t, &harness.Kerberos{Protection: "privacy"}, harness.Options{Nodes: 1, History: true, Site: map[string]string{
-		"yarn.log-aggregation-enable": "true", "yarn.nodemanager.remote-app-log-dir": "/logs",
-	}})
+	c := behindKerberos(t, &harness.Kerberos{Protection: "privacy"},
+		harness.Options{Nodes: 1, History: true, Site: map[string]string{
+			"yarn.log-aggregation-enable": "true", "yarn.nodemanager.remote-app-log-dir": "/logs",
+		}})
 	done := c.StartShell(harness.Shell{Command: "echo", Args: "hello-from-a-container"})
 	app := c.Submitted(done)
 	succeeded(t, done.Wait())
@@ -51,7 +52,8 @@ func TestCommandsBehindKerberos(t *testing.T) {
 	}
 	c.AwaitState(running, "KILLED", time.Minute)
 	c.Environment = append(c.Environment, "KRB5CCNAME=/nonexistent")
-	if r := c.Yarn("rmadmin", "-refreshQueues"); r.Code == 0 || !strings.Contains(r.Text(), "GSS initiate failed") && !strings.Contains(r.Text(), "AccessControlException") {
+	if r := c.Yarn("rmadmin", "-refreshQueues"); r.Code == 0 ||
+		!strings.Contains(r.Text(), "GSS initiate failed") && !strings.Contains(r.Text(), "AccessControlException") {
 		t.Errorf("rmadmin without a ticket: %s", r.Last())
 	}
 }
@@ -61,8 +63,10 @@ func TestSparkBehindKerberos(t *testing.T) {
 	k := &harness.Kerberos{Protection: "privacy"}
 	c := behindKerberos(t, k, harness.Options{Nodes: 2, Spark: true})
 	c.Environment = append(c.Environment, "KRB5CCNAME=/nonexistent")
-	job := c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second, Reduce: 2 * time.Second, Executors: 3,
-		More: []string{"spark.kerberos.principal=" + harness.KerberosUser + "@TEST", "spark.kerberos.keytab=" + k.Keytab(harness.KerberosUser)}}, 15*time.Minute)
+	job := c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second,
+		Reduce: 2 * time.Second, Executors: 3,
+		More: []string{"spark.kerberos.principal=" + harness.KerberosUser + "@TEST",
+			"spark.kerberos.keytab=" + k.Keytab(harness.KerberosUser)}}, 15*time.Minute)
 	app := c.Submitted(job.Running)
 	job.AwaitMapped()
 	lead := c.Active()
@@ -83,7 +87,8 @@ func TestFlinkBehindKerberos(t *testing.T) {
 	c := behindKerberos(t, k, harness.Options{Nodes: 2})
 	c.Environment = append(c.Environment, "KRB5CCNAME=/nonexistent")
 	job := c.StartSum(harness.Sum{Count: count, PerSecond: 20, Parallelism: 2, More: []string{
-		"security.kerberos.login.principal: " + harness.KerberosUser + "@TEST", "security.kerberos.login.keytab: " + k.Keytab(harness.KerberosUser),
+		"security.kerberos.login.principal: " + harness.KerberosUser + "@TEST",
+		"security.kerberos.login.keytab: " + k.Keytab(harness.KerberosUser),
 		"security.kerberos.login.use-ticket-cache: false",
 	}}, 15*time.Minute)
 	app := c.Submitted(job.Running)
@@ -104,7 +109,8 @@ func TestFlinkBehindKerberos(t *testing.T) {
 
 // TestNewTypesBehindKerberos runs a job with a KDC that has only the encryption types of RFC 8009.
 func TestNewTypesBehindKerberos(t *testing.T) {
-	c := behindKerberos(t, &harness.Kerberos{Protection: "privacy", KDC: gsstest.StartRealm(t, "TEST", 20, 19)}, harness.Options{Nodes: 1, History: true})
+	c := behindKerberos(t, &harness.Kerberos{Protection: "privacy", KDC: gsstest.StartRealm(t, "TEST", 20, 19)},
+		harness.Options{Nodes: 1, History: true})
 	wordCount(t, c)
 }
 
@@ -112,7 +118,8 @@ func TestNewTypesBehindKerberos(t *testing.T) {
 func TestTrustBehindKerberos(t *testing.T) {
 	own, other := gsstest.StartKDC(t), gsstest.StartRealm(t, "OTHER", 20, 19, 18, 17)
 	own.Trust(other)
-	c := behindKerberos(t, &harness.Kerberos{Protection: "integrity", KDC: own, Users: other}, harness.Options{Nodes: 1, History: true})
+	c := behindKerberos(t, &harness.Kerberos{Protection: "integrity", KDC: own, Users: other},
+		harness.Options{Nodes: 1, History: true})
 	wordCount(t, c)
 }
 
@@ -122,9 +129,11 @@ func TestKDCDown(t *testing.T) {
 	c := behindKerberos(t, &harness.Kerberos{Protection: "privacy", KDC: kdc}, harness.Options{Nodes: 2, History: true})
 	const maps, reduces = 4, 2
 	down := time.Duration(number(t, "RMD_INTEROP_KDC_SECONDS", 20)) * time.Second
-	job := c.StartSleep(maps, reduces, down+time.Minute, time.Second, down+20*time.Minute, "-Dmapreduce.map.memory.mb=1536")
+	job := c.StartSleep(maps, reduces, down+time.Minute, time.Second, down+20*time.Minute,
+		"-Dmapreduce.map.memory.mb=1536")
 	app := c.Submitted(job)
-	c.AwaitApp(app, "running a map", time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
+	c.AwaitApp(app, "running a map", time.Minute,
+		func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
 	kdc.Stop()
 	time.Sleep(down)
 	lead := c.Active()

@@ -43,7 +43,8 @@ func TestKerberos(t *testing.T) {
 			const maps, reduces = 4, 2
 			job := c.StartSleep(maps, reduces, 15*time.Second, time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1536")
 			app := c.Submitted(job)
-			c.AwaitApp(app, "running a map", time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
+			c.AwaitApp(app, "running a map", time.Minute,
+				func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
 			lead := c.Active()
 			t.Logf("kill -9 %s", lead.ID)
 			lead.Kill()

@@ -14,10 +14,13 @@ import (
 // its last containers, and the files that the ApplicationMaster writes at its end, need the token.
 func tokenJob(t *testing.T, more ...string) (*harness.Cluster, string, *harness.Running) {
 	t.Helper()
-	c := behindKerberos(t, &harness.Kerberos{Protection: "integrity", TokenLife: 25 * time.Second}, harness.Options{Nodes: 2, History: true})
-	job := c.StartSleep(tokenMaps, tokenReduces, 30*time.Second, 15*time.Second, 10*time.Minute, append(more, "-Dmapreduce.map.memory.mb=3072")...)
+	c := behindKerberos(t, &harness.Kerberos{Protection: "integrity", TokenLife: 25 * time.Second},
+		harness.Options{Nodes: 2, History: true})
+	job := c.StartSleep(tokenMaps, tokenReduces, 30*time.Second, 15*time.Second, 10*time.Minute,
+		append(more, "-Dmapreduce.map.memory.mb=3072")...)
 	app := c.Submitted(job)
-	c.AwaitApp(app, "running a map", time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
+	c.AwaitApp(app, "running a map", time.Minute,
+		func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
 	return c, app, job
 }
 
@@ -43,7 +46,8 @@ func TestTokensAreRenewed(t *testing.T) {
 // TestTokenThatIsNotRenewed checks that the job above needs the renewal: without it, it fails.
 func TestTokenThatIsNotRenewed(t *testing.T) {
 	_, _, job := tokenJob(t, "-Dmapreduce.job.hdfs-servers.token-renewal.exclude=localhost")
-	if r := job.Wait(); r.Code == 0 || !strings.Contains(r.Text(), "expired") && !strings.Contains(r.Text(), "InvalidToken") {
+	if r := job.Wait(); r.Code == 0 || !strings.Contains(r.Text(), "expired") &&
+		!strings.Contains(r.Text(), "InvalidToken") {
 		t.Errorf("it succeeded without a valid token, or failed for another reason: %s", r.Last())
 	}
 }

@@ -34,7 +34,8 @@ func TestKillInEachState(t *testing.T) {
 	never := running.App[:strings.LastIndexByte(running.App, '_')] + "_9999"
 
 	results := c.Batch("application -kill "+waiting, "application -kill "+launched, "application -kill "+running.App,
-		"application -kill "+lingering.App, "application -kill "+ended.App, "application -kill "+running.App, "application -kill "+never)
+		"application -kill "+lingering.App, "application -kill "+ended.App, "application -kill "+running.App,
+		"application -kill "+never)
 	for i, want := range []struct {
 		id, says, state string
 		code            int

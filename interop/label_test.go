@@ -19,7 +19,8 @@ func TestLabels(t *testing.T) {
 		c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Extra: "testdata/emr"})
 		succeeded(t, c.Yarn("rmadmin", "-addToClusterNodeLabels", "CORE(exclusive=false)"))
 		awaitLabel(t, c, c.Nodes[0], "CORE")
-		if r := c.Yarn("rmadmin", "-replaceLabelsOnNode", c.Nodes[1].ID()+"=CORE"); r.Code == 0 || !strings.Contains(r.Text(), "centralized node label configuration is not enabled") {
+		if r := c.Yarn("rmadmin", "-replaceLabelsOnNode", c.Nodes[1].ID()+"=CORE"); r.Code == 0 ||
+			!strings.Contains(r.Text(), "centralized node label configuration is not enabled") {
 			t.Errorf("an administrator may label nodes that label themselves: %s", r.Last())
 		}
 		mastersOn(t, c, c.Nodes[0])
@@ -30,7 +31,8 @@ func TestLabels(t *testing.T) {
 		succeeded(t, c.Yarn("rmadmin", "-replaceLabelsOnNode", c.Nodes[0].ID()+"=stable", "-failOnUnknownNodes"))
 		awaitLabel(t, c, c.Nodes[0], "stable")
 		for _, app := range mastersOn(t, c, c.Nodes[0]) {
-			if all := harness.Of(c.Nodes[0].Started(), app); slices.ContainsFunc(all, func(id string) bool { return !strings.HasSuffix(id, "_000001") }) {
+			if all := harness.Of(c.Nodes[0].Started(), app); slices.ContainsFunc(all,
+				func(id string) bool { return !strings.HasSuffix(id, "_000001") }) {
 				t.Errorf("%s: of an exclusive label, beside its master: %v", app, all)
 			}
 		}
@@ -73,7 +75,8 @@ func mastersOn(t *testing.T, c *harness.Cluster, n *harness.Node) (apps []string
 		apps = append(apps, app)
 		succeeded(t, r.Wait(), "Application completed successfully")
 		for _, other := range c.Nodes {
-			masters := slices.DeleteFunc(harness.Of(other.Started(), app), func(id string) bool { return !strings.HasSuffix(id, "_000001") })
+			masters := slices.DeleteFunc(harness.Of(other.Started(), app),
+				func(id string) bool { return !strings.HasSuffix(id, "_000001") })
 			if (other == n) != (len(masters) == 1) {
 				t.Errorf("%s has %d masters of %s", other.Name, len(masters), app)
 			}
@@ -133,9 +136,12 @@ func TestLabelCommands(t *testing.T) {
 func labelAnswers(t *testing.T, kind harness.Kind) (all []string) {
 	t.Run(string(kind), func(t *testing.T) {
 		c := harness.Start(t, harness.Options{Kind: kind, Tuned: true,
-			Site: map[string]string{"yarn.node-labels.enabled": "true", "yarn.node-labels.fs-store.root-dir": "file://" + t.TempDir()},
-			Scheduler: map[string]string{"root.accessible-node-labels.gpu.capacity": "100", "root.default.accessible-node-labels": "gpu", "root.default.accessible-node-labels.gpu.capacity": "100",
-				"root.default.accessible-node-labels.gpu.maximum-am-resource-percent": "1", "root.batch.accessible-node-labels": " "}})
+			Site: map[string]string{"yarn.node-labels.enabled": "true",
+				"yarn.node-labels.fs-store.root-dir": "file://" + t.TempDir()},
+			Scheduler: map[string]string{"root.accessible-node-labels.gpu.capacity": "100",
+				"root.default.accessible-node-labels": "gpu", "root.default.accessible-node-labels.gpu.capacity": "100",
+				"root.default.accessible-node-labels.gpu.maximum-am-resource-percent": "1",
+				"root.batch.accessible-node-labels":                                   " "}})
 		app := ""
 		before, after, _ := strings.Cut(strings.TrimSpace(labelCommands), "\nawait\n")
 		for _, part := range []string{before, after} {
@@ -156,8 +162,10 @@ func labelAnswers(t *testing.T, kind harness.Kind) (all []string) {
 				all = append(all, text)
 			}
 			if app == "" {
-				app = c.Submitted(c.StartShell(harness.Shell{Name: "labelled", Command: "sleep", Args: "600", Within: 9 * time.Minute, More: []string{"-node_label_expression", "gpu"}}))
-				c.AwaitApp(app, "running two containers", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == 2 })
+				app = c.Submitted(c.StartShell(harness.Shell{Name: "labelled", Command: "sleep", Args: "600",
+					Within: 9 * time.Minute, More: []string{"-node_label_expression", "gpu"}}))
+				c.AwaitApp(app, "running two containers", 2*time.Minute,
+					func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == 2 })
 			}
 		}
 	})

@@ -19,7 +19,8 @@ func TestMapReduceAcrossLeaders(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true})
 	job := c.StartSleep(maps, reduces, 8*time.Second, 3*time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=2048")
 	app := c.Submitted(job)
-	c.AwaitApp(app, "running a map", time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
+	c.AwaitApp(app, "running a map", time.Minute,
+		func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
 	for range 3 {
 		lead := c.Active()
 		t.Logf("kill -9 %s", lead.ID)

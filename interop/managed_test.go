@@ -14,7 +14,8 @@ import (
 )
 
 // managedFields are queueFields and the REST fields of managed parents and their leaves.
-var managedFields = append(slices.Clone(queueFields), "autoCreateChildQueueEnabled", "isAutoCreatedLeafQueue", "isAbsoluteResource")
+var managedFields = append(slices.Clone(queueFields), "autoCreateChildQueueEnabled", "isAutoCreatedLeafQueue",
+	"isAbsoluteResource")
 
 var maxApplications = regexp.MustCompile(`maxApplications = .*\n`)
 
@@ -51,7 +52,8 @@ func TestManagedParents(t *testing.T) {
 // managedSteps returns the outputs of a cluster after each step, and the last output of leaves that
 // had to wait.
 func managedSteps(t *testing.T, kind harness.Kind, extra string) (out, waited map[string]string) {
-	c := harness.Start(t, harness.Options{Kind: kind, Nodes: 1, Managers: 1, Extra: extra, OwnQueues: true, Site: map[string]string{"yarn.acl.enable": "false", "yarn.admin.acl": "root"}})
+	c := harness.Start(t, harness.Options{Kind: kind, Nodes: 1, Managers: 1, Extra: extra, OwnQueues: true,
+		Site: map[string]string{"yarn.acl.enable": "false", "yarn.admin.acl": "root"}})
 	out, waited = map[string]string{}, map[string]string{}
 	place := func(submissions ...string) {
 		for i, answer := range c.Place(submissions) {
@@ -95,7 +97,8 @@ func managedSteps(t *testing.T, kind harness.Kind, extra string) (out, waited ma
 	}
 	place("u3 stay - - -")
 	show("three")
-	place("ann x - - -", "bob x - - -", "eve stay - - -", "etl x - - -", "u9 x root.users.u9 - -", "u9 x root.users.u1 - -", "u9 x u1 - -", "u9 x root.users - -", "u9 x root.few.zed - -")
+	place("ann x - - -", "bob x - - -", "eve stay - - -", "etl x - - -", "u9 x root.users.u9 - -",
+		"u9 x root.users.u1 - -", "u9 x u1 - -", "u9 x root.users - -", "u9 x root.few.zed - -")
 	for i, r := range c.Batch("queue -status root.users", "queue -status root.users.u2", "queue -status root.users.u3") {
 		out["status "+[]string{"root.users", "u2", "u3"}[i]] = shown(c, r, "")
 	}

@@ -49,9 +49,11 @@ func TestNodeLost(t *testing.T) {
 	if lost.ID() == master.Node {
 		lost = c.Nodes[1]
 	}
-	harness.Await(t, lost.Name+" runs a container", time.Minute, func() bool { return len(harness.Of(lost.Started(), app)) > 0 })
+	harness.Await(t, lost.Name+" runs a container", time.Minute,
+		func() bool { return len(harness.Of(lost.Started(), app)) > 0 })
 	gone := harness.Of(lost.Started(), app)
-	time.Sleep(3 * time.Second) // DistributedShell gives up if the node dies between the start of a container and the answer
+	// DistributedShell gives up if the node dies between the start of a container and the answer
+	time.Sleep(3 * time.Second)
 	lost.Destroy()
 	harness.Await(t, lost.ID()+" is lost", time.Minute, func() bool { return c.NodeStates()[lost.ID()] == "LOST" })
 	succeeded(t, shell.Wait(), "Application completed successfully")
@@ -70,14 +72,16 @@ func TestMasterKilled(t *testing.T) {
 	shell := c.StartShell(harness.Shell{Containers: 1, Command: "sleep", Args: "20"})
 	app := c.Submitted(shell)
 	c.AwaitApp(app, "running a container", time.Minute, func(a harness.App) bool { return a.Containers == 2 })
-	harness.Await(t, "all containers were started", time.Minute, func() bool { return len(harness.Of(c.Started(), app)) == 2 })
+	harness.Await(t, "all containers were started", time.Minute,
+		func() bool { return len(harness.Of(c.Started(), app)) == 2 })
 	first := c.Attempt(app)
 	of := harness.Of(c.Started(), app)
 	worker := of[slices.IndexFunc(of, func(id string) bool { return id != first.Container })]
 	for _, pid := range c.Containers(first.Container) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have ended with another one
 	}
-	harness.Await(t, "the first attempt's container is gone", time.Minute, func() bool { return len(c.Containers(worker)) == 0 })
+	harness.Await(t, "the first attempt's container is gone", time.Minute,
+		func() bool { return len(c.Containers(worker)) == 0 })
 	succeeded(t, shell.Wait(), "Application completed successfully")
 	if a := c.Attempt(app); a.Number != 2 {
 		t.Errorf("%d attempts", a.Number)

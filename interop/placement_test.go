@@ -17,8 +17,10 @@ import (
 
 // placements are submissions: user, name, queue, tag and priority; "-" means none.
 var placements = []string{
-	"ann nightly - - -", "ann x - - -", "ann x default - -", "ann x root.default - -", "ann x etl - -", "ann x root.none.x - -", "ann x nosuch - -",
-	"bob x - - -", "bea x - - -", "carl.x x - - -", "etl x - - -", "etl x root.users - -", "eve x - - -", "charlie x - - -",
+	"ann nightly - - -", "ann x - - -", "ann x default - -", "ann x root.default - -", "ann x etl - -",
+	"ann x root.none.x - -", "ann x nosuch - -",
+	"bob x - - -", "bea x - - -", "carl.x x - - -", "etl x - - -", "etl x root.users - -", "eve x - - -",
+	"charlie x - - -",
 	"mallory x - - -", "hive x - userid=ann -", "hive x - userid=carl.x -", "bob x - userid=ann -",
 	"ann x root.bi.adhoc - -", "ann x adhoc - -", "ann x root.users.eve - -", "ann x root.production.reports - -",
 }
@@ -26,10 +28,14 @@ var placements = []string{
 // priorities are submissions to the queues of testdata/priorities. They do not include the
 // differences from YARN in docs/design/differences-from-yarn.md.
 var priorities = []string{
-	"ann x root.etl - -", "ann x root.etl - 7", "ann x root.etl - 8", "ann x root.etl - 99", "bea x root.etl - -", "bea x root.etl - 7",
-	"bob x root.etl - -", "bob x root.etl - 3", "bob x root.etl - 4", "eve x root.etl - -", "eve x root.etl - 1", "eve x root.etl - 2", "eve x root.etl - -3",
-	"eve x root.adhoc - -", "eve x root.adhoc - 99", "eve x root.adhoc - 0", "eve x root.open - -", "eve x root.open - 0", "ann x root.open - -", "ann x root.open - 10", "ann x root.open - 99",
-	"ann x root.etl workflowid:nightly -", "ann x root.etl workflowid:NIGHTLY 1", "eve x root.adhoc workflowid:report 1", "eve x root.adhoc workflowid:nightly 1", "ann x root.etl workflowid:nightly 9",
+	"ann x root.etl - -", "ann x root.etl - 7", "ann x root.etl - 8", "ann x root.etl - 99", "bea x root.etl - -",
+	"bea x root.etl - 7",
+	"bob x root.etl - -", "bob x root.etl - 3", "bob x root.etl - 4", "eve x root.etl - -", "eve x root.etl - 1",
+	"eve x root.etl - 2", "eve x root.etl - -3",
+	"eve x root.adhoc - -", "eve x root.adhoc - 99", "eve x root.adhoc - 0", "eve x root.open - -", "eve x root.open - 0",
+	"ann x root.open - -", "ann x root.open - 10", "ann x root.open - 99",
+	"ann x root.etl workflowid:nightly -", "ann x root.etl workflowid:NIGHTLY 1", "eve x root.adhoc workflowid:report 1",
+	"eve x root.adhoc workflowid:nightly 1", "ann x root.etl workflowid:nightly 9",
 }
 
 // TestPlacement runs files that "yarn fs2cs" converts from the Fair Scheduler's, and one like those
@@ -50,7 +56,10 @@ func compareSubmissions(t *testing.T, name string, submissions []string, acls st
 	extra := configuration(t, name)
 	var want, got map[string]string
 	t.Run(string(harness.Java), func(t *testing.T) { want = placed(t, harness.Java, extra, submissions, acls) })
-	t.Run(string(harness.DefaultKind()), func(t *testing.T) { got = placed(t, harness.DefaultKind(), extra, submissions, acls) })
+	t.Run(string(harness.DefaultKind()), func(
+		t *testing.T) {
+		got = placed(t, harness.DefaultKind(), extra, submissions, acls)
+	})
 	if len(want) == 0 || len(got) == 0 {
 		t.FailNow() // the reason is already reported
 	}
@@ -100,12 +109,15 @@ func absolute(t *testing.T, path string) string {
 }
 
 // queueFields are the REST fields of a queue that do not depend on the applications in it.
-var queueFields = []string{"queuePath", "queueName", "state", "capacity", "maxCapacity", "absoluteCapacity", "absoluteMaxCapacity", "weight", "normalizedWeight",
-	"mode", "queueType", "creationMethod", "autoCreationEligibility", "orderingPolicyInfo", "userLimitFactor", "userLimit", "maxApplications", "maxParallelApps"}
+var queueFields = []string{"queuePath", "queueName", "state", "capacity", "maxCapacity", "absoluteCapacity",
+	"absoluteMaxCapacity", "weight", "normalizedWeight",
+	"mode", "queueType", "creationMethod", "autoCreationEligibility", "orderingPolicyInfo", "userLimitFactor", "userLimit",
+	"maxApplications", "maxParallelApps"}
 
 // placed returns the answers of a cluster by question.
 func placed(t *testing.T, kind harness.Kind, extra string, submissions []string, acls string) map[string]string {
-	c := harness.Start(t, harness.Options{Kind: kind, Nodes: 1, Managers: 1, Extra: extra, OwnQueues: true, Site: map[string]string{"yarn.acl.enable": acls, "yarn.admin.acl": "root"}})
+	c := harness.Start(t, harness.Options{Kind: kind, Nodes: 1, Managers: 1, Extra: extra, OwnQueues: true,
+		Site: map[string]string{"yarn.acl.enable": acls, "yarn.admin.acl": "root"}})
 	out := map[string]string{}
 	var doc struct {
 		Scheduler struct {

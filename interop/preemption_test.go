@@ -78,12 +78,14 @@ func givenBack(t *testing.T, c *harness.Cluster) {
 // of an executor counted.
 func executorsPreempted(t *testing.T, c *harness.Cluster) {
 	const maps, reduces = 14, 2
-	borrowing := c.StartShuffle(harness.Shuffle{Queue: "batch", Maps: maps, Reduces: reduces, Map: 20 * time.Second, Reduce: time.Second, Executors: 7,
+	borrowing := c.StartShuffle(harness.Shuffle{Queue: "batch", Maps: maps, Reduces: reduces, Map: 20 * time.Second,
+		Reduce: time.Second, Executors: 7,
 		More: []string{"spark.task.maxFailures=1", "spark.executor.maxNumFailures=1"}}, 8*time.Minute)
 	borrowing.Go()
 	borrower := c.Submitted(borrowing.Running)
 	c.AwaitApp(borrower, "using the cluster", time.Minute, func(a harness.App) bool { return a.Containers == 8 })
-	owning := c.StartSleep(3, 0, 5*time.Second, time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1024", "-Dmapreduce.job.queuename=default")
+	owning := c.StartSleep(3, 0, 5*time.Second, time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1024",
+		"-Dmapreduce.job.queuename=default")
 	owner := c.Submitted(owning)
 	awaitWarning(t, c, borrower)
 	succeeded(t, owning.Wait())
@@ -118,20 +120,25 @@ func executorsPreempted(t *testing.T, c *harness.Cluster) {
 func takeBack(t *testing.T, c *harness.Cluster, meanwhile func(), more ...string) (borrower, owner string) {
 	t.Helper()
 	more = append(more, "-Dmapreduce.map.memory.mb=1024")
-	borrowing := c.StartSleep(12, 0, 30*time.Second, time.Second, 8*time.Minute, append(more, "-Dmapreduce.job.queuename=batch")...)
+	borrowing := c.StartSleep(12, 0, 30*time.Second, time.Second, 8*time.Minute,
+		append(more, "-Dmapreduce.job.queuename=batch")...)
 	borrower = c.Submitted(borrowing)
 	const all, size = 2 * 4096, 1024
 	full := c.AwaitApp(borrower, "using the cluster", time.Minute, func(a harness.App) bool { return a.MB > all-size })
-	owning := c.StartSleep(3, 0, 5*time.Second, time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1024", "-Dmapreduce.job.queuename=default")
+	owning := c.StartSleep(3, 0, 5*time.Second, time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1024",
+		"-Dmapreduce.job.queuename=default")
 	owner = c.Submitted(owning)
 	awaitWarning(t, c, borrower)
 	meanwhile()
-	c.AwaitApp(borrower, "giving containers back", time.Minute, func(a harness.App) bool { return a.Containers < full.Containers })
+	c.AwaitApp(borrower, "giving containers back", time.Minute,
+		func(a harness.App) bool { return a.Containers < full.Containers })
 	succeeded(t, owning.Wait())
 	ranOnce(t, c, owner, 3)
 	succeeded(t, borrowing.Wait())
-	if j := c.Job(borrower); j.State != "SUCCEEDED" || j.Masters != 1 || j.FailedMapAttempts != 0 || j.SuccessfulMapAttempts != 12 {
-		t.Errorf("the borrower's job is %s: %d masters, %d maps failed, %d were killed, %d succeeded", j.State, j.Masters, j.FailedMapAttempts, j.KilledMapAttempts, j.SuccessfulMapAttempts)
+	if j := c.Job(borrower); j.State != "SUCCEEDED" || j.Masters != 1 || j.FailedMapAttempts != 0 ||
+		j.SuccessfulMapAttempts != 12 {
+		t.Errorf("the borrower's job is %s: %d masters, %d maps failed, %d were killed, %d succeeded", j.State, j.Masters,
+			j.FailedMapAttempts, j.KilledMapAttempts, j.SuccessfulMapAttempts)
 	}
 	return borrower, owner
 }
@@ -153,7 +160,8 @@ func awaitWarning(t *testing.T, c *harness.Cluster, app string) {
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "data:") && strings.Contains(lines.Text(), strings.TrimPrefix(app, "application")) {
+		if strings.HasPrefix(lines.Text(), "data:") &&
+			strings.Contains(lines.Text(), strings.TrimPrefix(app, "application")) {
 			t.Log(lines.Text())
 			return
 		}

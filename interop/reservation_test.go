@@ -33,7 +33,8 @@ func TestReservationAcrossLeaders(t *testing.T) {
 	var fillers [2]*harness.Running
 	var small [2]string
 	for i := range fillers {
-		fillers[i] = c.StartShell(harness.Shell{Name: fmt.Sprintf("filler%d", i+1), Queue: "batch", Containers: 1, MB: 2304, Command: "sleep", Args: "600", Within: 10 * time.Minute})
+		fillers[i] = c.StartShell(harness.Shell{Name: fmt.Sprintf("filler%d", i+1), Queue: "batch", Containers: 1, MB: 2304,
+			Command: "sleep", Args: "600", Within: 10 * time.Minute})
 		small[i] = c.Submitted(fillers[i])
 		c.AwaitApp(small[i], "running its container", time.Minute, func(a harness.App) bool { return a.Containers == 2 })
 	}
@@ -82,7 +83,8 @@ func TestReservationAcrossLeaders(t *testing.T) {
 
 // holds reports whether a node was ordered to start the container with a number of an application.
 func holds(n *harness.Node, app string, number int) bool {
-	return slices.ContainsFunc(harness.Of(n.Started(), app), func(id string) bool { return strings.HasSuffix(id, fmt.Sprintf("_%06d", number)) })
+	return slices.ContainsFunc(harness.Of(n.Started(), app),
+		func(id string) bool { return strings.HasSuffix(id, fmt.Sprintf("_%06d", number)) })
 }
 
 // theReservation returns the only reservation, and checks that it belongs to the application.

@@ -36,7 +36,8 @@ func resize(t *testing.T, kind harness.Kind) string {
 	m.Await("waiting", 1, 2*time.Minute)
 	// Wherever these containers run, both nodes together have 2,304 MB left, which is exactly what
 	// the increase needs, and the container's own node has less.
-	filler := c.StartShell(harness.Shell{Name: "filler", Queue: "batch", Containers: 3, MB: 1536, Command: "sleep", Args: "600", Within: 10 * time.Minute})
+	filler := c.StartShell(harness.Shell{Name: "filler", Queue: "batch", Containers: 3, MB: 1536, Command: "sleep",
+		Args: "600", Within: 10 * time.Minute})
 	other := c.Submitted(filler)
 	c.AwaitApp(other, "running its containers", time.Minute, func(a harness.App) bool { return a.Containers == 4 })
 	m.Go()

@@ -16,7 +16,8 @@ const sparkMaps, sparkReduces = 8, 2
 // TestSpark kills the leader while a Spark job runs.
 func TestSpark(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), Nodes: 2, Spark: true})
-	job := c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second, Reduce: 2 * time.Second, Executors: 3}, 8*time.Minute)
+	job := c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second,
+		Reduce: 2 * time.Second, Executors: 3}, 8*time.Minute)
 	app := c.Submitted(job.Running)
 	job.AwaitMapped()
 	lead := c.Active()
@@ -79,7 +80,8 @@ func TestDrainUnderSpark(t *testing.T) {
 // drainUnderSpark drains all nodes except the ApplicationMaster's while a job runs there.
 func drainUnderSpark(t *testing.T, c *harness.Cluster) (drained []*harness.Node) {
 	t.Helper()
-	job := c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second, Reduce: time.Second, Executors: 8}, 8*time.Minute)
+	job := c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second,
+		Reduce: time.Second, Executors: 8}, 8*time.Minute)
 	app := c.Submitted(job.Running)
 	master := c.Attempt(app)
 	job.AwaitMapped()
@@ -90,7 +92,8 @@ func drainUnderSpark(t *testing.T, c *harness.Cluster) (drained []*harness.Node)
 		if len(harness.Of(n.Started(), app)) == 0 {
 			t.Fatalf("%s has run no executor", n.Name)
 		}
-		harness.Await(t, n.Name+" has no container any more", time.Minute, func() bool { return len(harness.Of(n.Running(), app)) == 0 })
+		harness.Await(t, n.Name+" has no container any more", time.Minute,
+			func() bool { return len(harness.Of(n.Running(), app)) == 0 })
 		order(t, c, n, ":drain")
 		drained = append(drained, n)
 	}
@@ -105,7 +108,8 @@ func drainUnderSpark(t *testing.T, c *harness.Cluster) (drained []*harness.Node)
 	shuffledOnce(t, job)
 	oneAttempt(t, c, app)
 	for _, n := range drained {
-		harness.Await(t, n.Name+" is decommissioned", time.Minute, func() bool { return c.NodeStates()[n.ID()] == "DECOMMISSIONED" })
+		harness.Await(t, n.Name+" is decommissioned", time.Minute,
+			func() bool { return c.NodeStates()[n.ID()] == "DECOMMISSIONED" })
 	}
 	return drained
 }

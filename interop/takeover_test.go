@@ -24,8 +24,10 @@ func TestTakeOver(t *testing.T) {
 	before := c.Yarn("application", "-list", "-appStates", "FINISHED")
 	job := c.StartSleep(maps, reduces, 75*time.Second, 5*time.Second, 8*time.Minute)
 	app := c.Submitted(job)
-	c.AwaitApp(app, "running its maps", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == maps+1 })
-	harness.Await(t, "the nodes run all maps", time.Minute, func() bool { return len(harness.Of(c.Started(), app)) == maps+1 })
+	c.AwaitApp(app, "running its maps", 2*time.Minute,
+		func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == maps+1 })
+	harness.Await(t, "the nodes run all maps", time.Minute,
+		func() bool { return len(harness.Of(c.Started(), app)) == maps+1 })
 	running := harness.Of(c.Started(), app)
 	active := c.Active()
 
@@ -36,7 +38,8 @@ func TestTakeOver(t *testing.T) {
 	c.StopJava()
 	stored := c.Zookeeper()
 	stopped := time.Now()
-	if dry, code := unlocked(c); code != 0 || !strings.Contains(dry, app) || !strings.Contains(dry, "nothing was written") {
+	if dry, code := unlocked(c); code != 0 || !strings.Contains(dry, app) ||
+		!strings.Contains(dry, "nothing was written") {
 		t.Fatalf("exit %d: %s", code, dry)
 	}
 	killed := killImports(t, c)
@@ -50,11 +53,14 @@ func TestTakeOver(t *testing.T) {
 		t.Errorf("ZooKeeper has\n%s\nand had\n%s", now, stored)
 	}
 	c.StartReplicas()
-	t.Logf("%d killed imports; the cluster was without a ResourceManager for %s", killed, time.Since(stopped).Round(time.Second))
+	t.Logf("%d killed imports; the cluster was without a ResourceManager for %s", killed,
+		time.Since(stopped).Round(time.Second))
 
 	c.AwaitNodes(len(c.Nodes), 2*time.Minute)
-	c.AwaitApp(app, "running with rmd", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers >= maps+1 })
-	if after := c.Yarn("application", "-list", "-appStates", "FINISHED"); !slices.Equal(listed(before.Out), listed(after.Out)) {
+	c.AwaitApp(app, "running with rmd", 2*time.Minute,
+		func(a harness.App) bool { return a.State == "RUNNING" && a.Containers >= maps+1 })
+	if after := c.Yarn("application", "-list", "-appStates", "FINISHED"); !slices.Equal(listed(before.Out),
+		listed(after.Out)) {
 		t.Errorf("finished applications were\n%s\nand are\n%s", before.Out, after.Out)
 	}
 	if now := harness.Of(c.Started(), app); !slices.Equal(now, running) {
@@ -95,11 +101,13 @@ func TestMigrationRollback(t *testing.T) {
 	c := harness.Start(t, harness.Options{Kind: harness.JavaHA, Managers: 3, Tuned: true, History: true, Site: site})
 	job := c.StartSleep(maps, reduces, 4*time.Minute, 5*time.Second, 10*time.Minute)
 	app := c.Submitted(job)
-	c.AwaitApp(app, "running its maps", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == maps+1 })
+	c.AwaitApp(app, "running its maps", 2*time.Minute,
+		func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == maps+1 })
 	removed := c.Submitted(c.StartShell(harness.Shell{Name: "removed", Command: "sleep 90", Within: 10 * time.Minute}))
 	kept := c.Submitted(c.StartShell(harness.Shell{Name: "kept", Command: "sleep 90", Within: 10 * time.Minute}))
 	for _, id := range []string{removed, kept} { // both outlive the change
-		c.AwaitApp(id, "running its container", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == 2 })
+		c.AwaitApp(id, "running its container", 2*time.Minute,
+			func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == 2 })
 	}
 
 	c.Configure()
@@ -116,7 +124,8 @@ func TestMigrationRollback(t *testing.T) {
 	c.AwaitNodes(len(c.Nodes), 2*time.Minute)
 	c.AwaitState(removed, "FINISHED", 2*time.Minute)
 	c.AwaitState(kept, "FINISHED", 2*time.Minute)
-	c.AwaitApp(app, "running with rmd", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers >= maps+1 })
+	c.AwaitApp(app, "running with rmd", 2*time.Minute,
+		func(a harness.App) bool { return a.State == "RUNNING" && a.Containers >= maps+1 })
 
 	c.ReturnToJava()
 	succeeded(t, c.RemoveFromStore(removed))
@@ -129,7 +138,8 @@ func TestMigrationRollback(t *testing.T) {
 	if r := c.Yarn("application", "-status", removed); !strings.Contains(r.Text(), "doesn't exist") {
 		t.Errorf("%s was removed: %s", removed, r.Text())
 	}
-	harness.Await(t, kept+" is started again", 3*time.Minute, func() bool { return len(harness.Of(c.Started(), kept)) > 2 })
+	harness.Await(t, kept+" is started again", 3*time.Minute,
+		func() bool { return len(harness.Of(c.Started(), kept)) > 2 })
 	succeeded(t, job.Wait())
 	ranOnce(t, c, app, maps+reduces)
 }

@@ -14,7 +14,8 @@ import (
 // of the version under test, fetch from both. DistributedShell of 3.4 and later does not run on the
 // older one: its commands contain <ADD_OPENS>, which only NodeManagers since 3.4 replace.
 func TestTwoVersions(t *testing.T) {
-	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true, NodeHadoop: []string{"3.1.4", "3.5.0"}})
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true,
+		NodeHadoop: []string{"3.1.4", "3.5.0"}})
 	const maps, reduces = 8, 2
 	job := c.StartSleep(maps, reduces, 3*time.Second, time.Second, 8*time.Minute, "-Dmapreduce.map.memory.mb=1536")
 	app := c.Submitted(job)
@@ -32,11 +33,13 @@ func TestTwoVersions(t *testing.T) {
 // job runs on them. They keep their containers: each task runs once.
 func TestUpgradeOfNodes(t *testing.T) {
 	first, next := "3.1.4", []string{"3.4.2", "3.5.0"}
-	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true, Nodes: 2, NodeHadoop: []string{first, first}})
+	c := harness.Start(t, harness.Options{Kind: harness.DefaultKind(), History: true, Nodes: 2,
+		NodeHadoop: []string{first, first}})
 	const maps, reduces = 14, 2
 	job := c.StartSleep(maps, reduces, 75*time.Second, 5*time.Second, 30*time.Minute, "-Dmapreduce.map.memory.mb=1536")
 	app := c.Submitted(job)
-	c.AwaitApp(app, "running a map", time.Minute, func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
+	c.AwaitApp(app, "running a map", time.Minute,
+		func(a harness.App) bool { return a.State == "RUNNING" && a.Containers > 1 })
 	for _, version := range next {
 		for _, n := range c.Nodes {
 			awaitLaunched(t, c, app)

@@ -78,8 +78,10 @@ func (k *Clock) logDrift(ahead time.Duration) {
 	switch far := ahead.Abs(); {
 	case !k.drifted && far > stepMin:
 		k.drifted = true
-		k.log.Warn("this machine's clock and the cluster's time differ: time follows slowly", "clock_ahead", ahead.Round(time.Millisecond),
-			"together_in", (slewPart * far).Round(time.Second), "at_once", "set the clocks, restart the replicas one by one, the leader last")
+		k.log.Warn("this machine's clock and the cluster's time differ: time follows slowly", "clock_ahead",
+			ahead.Round(time.Millisecond),
+			"together_in", (slewPart * far).Round(time.Second), "at_once",
+			"set the clocks, restart the replicas one by one, the leader last")
 	case k.drifted && far < stepMin/2:
 		k.drifted = false
 		k.log.Info("this machine's clock and the cluster's time are together again")

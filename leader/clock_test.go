@@ -46,7 +46,8 @@ func (c *twoClocks) run(t *testing.T, k *Clock, d time.Duration) time.Duration {
 // TestClockSmoothsSteps checks that a step of the wall clock does not move the time at once, and
 // that the difference is gone after a limited time.
 func TestClockSmoothsSteps(t *testing.T) {
-	for _, step := range []time.Duration{25 * time.Hour, -25 * time.Hour, 90 * time.Minute, -time.Minute, 300 * time.Millisecond} {
+	for _, step := range []time.Duration{25 * time.Hour, -25 * time.Hour, 90 * time.Minute, -time.Minute,
+		300 * time.Millisecond} {
 		c := &twoClocks{}
 		k := c.clock()
 		c.run(t, k, time.Minute)
@@ -141,7 +142,8 @@ func TestClockStepKeepsCalls(t *testing.T) {
 		most := begin.UnixMilli() + (time.Since(begin) + time.Since(begin)/slewPart).Milliseconds()
 		_, st := r.log.applied()
 		if last := st.Meta.NowMillis; last > most || dueAt.Load() > most || dueAt.Load() == 0 {
-			t.Errorf("stamped with %s after %s, timers looked at for %s", time.UnixMilli(last).Sub(begin), time.Since(begin), time.UnixMilli(dueAt.Load()).Sub(begin))
+			t.Errorf("stamped with %s after %s, timers looked at for %s", time.UnixMilli(last).Sub(begin), time.Since(begin),
+				time.UnixMilli(dueAt.Load()).Sub(begin))
 		}
 		if st.Meta.NowMillis-begin.UnixMilli() >= state.RequestKeepMillis {
 			t.Error("what was remembered before the step is forgotten")

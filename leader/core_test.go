@@ -111,7 +111,8 @@ func (m *machine) do(line string) string {
 func text(r Reply[string]) string {
 	switch {
 	case r.Err != nil:
-		for name, err := range map[string]error{"not-leader": ErrNotLeader, "unknown": ErrUnknownOutcome, "too-large": ErrTooLarge, "planner": ErrPlanner} {
+		for name, err := range map[string]error{"not-leader": ErrNotLeader, "unknown": ErrUnknownOutcome,
+			"too-large": ErrTooLarge, "planner": ErrPlanner} {
 			if errors.Is(r.Err, err) {
 				return *r.Caller + "!" + name
 			}
@@ -163,34 +164,42 @@ func (m *machine) aborted(err error) {
 func TestCore(t *testing.T) {
 	for name, script := range map[string][][2]string{
 		"a reply waits for its batch": {
-			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"commit 6", "a@6"}, {"propose", "#2:2"}, {"commit 7", "b@7"}, {"read c", "c@7"},
+			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"commit 6", "a@6"}, {"propose", "#2:2"}, {"commit 7", "b@7"},
+			{"read c", "c@7"},
 		},
 		"a reply without events leaves at once": {{"read a", "a@5"}, {"beat b", "b@5"}, {"propose", "-"}},
 		"a reply without events rests on the newest batch before it": {
-			{"write a", ""}, {"read b", ""}, {"propose", "#1:2"}, {"read c", ""}, {"write d", ""}, {"read e", ""}, {"propose", "#2:2"}, {"read f", ""},
+			{"write a", ""}, {"read b", ""}, {"propose", "#1:2"}, {"read c", ""}, {"write d", ""}, {"read e", ""},
+			{"propose", "#2:2"}, {"read f", ""},
 			{"commit 6", "a@6 b@6 c@6"}, {"read g", ""}, {"commit 7", "d@7 e@7 f@7 g@7"},
 		},
 		"counters alone need no commit": {
-			{"count a", "a@5"}, {"propose", "#1:2"}, {"read b", "b@5"}, {"write c", ""}, {"count d", ""}, {"propose", "#2:4"}, {"commit 6", ""}, {"read e", ""}, {"commit 7", "c@7 d@7 e@7"},
+			{"count a", "a@5"}, {"propose", "#1:2"}, {"read b", "b@5"}, {"write c", ""}, {"count d", ""}, {"propose", "#2:4"},
+			{"commit 6", ""}, {"read e", ""}, {"commit 7", "c@7 d@7 e@7"},
 		},
 		"a reply rests on an older batch when the newer one only counts": {
-			{"write a", ""}, {"propose", "#1:2"}, {"count b", ""}, {"propose", "#2:2"}, {"read c", ""}, {"commit 6", "a@6 b@6 c@6"}, {"read d", "d@6"}, {"commit 7", ""},
+			{"write a", ""}, {"propose", "#1:2"}, {"count b", ""}, {"propose", "#2:2"}, {"read c", ""},
+			{"commit 6", "a@6 b@6 c@6"}, {"read d", "d@6"}, {"commit 7", ""},
 		},
 		"an order to end containers needs a commit": {{"kill a", ""}, {"propose", "#1:2"}, {"commit 6", "a@6"}},
 		"a refusal that rests on nothing is to be confirmed": {
 			{"refuse a", "a@5?"}, {"write b", ""}, {"refuse c", ""}, {"propose", "#1:2"}, {"commit 6", "b@6 c@6"},
 		},
 		"no more batches are in flight than allowed": {
-			{"propose", "-"}, {"write a", ""}, {"propose", "#1:2"}, {"propose", "-"}, {"write b", ""}, {"propose", "#2:2"}, {"write c", ""}, {"propose", "-"},
+			{"propose", "-"}, {"write a", ""}, {"propose", "#1:2"}, {"propose", "-"}, {"write b", ""}, {"propose", "#2:2"},
+			{"write c", ""}, {"propose", "-"},
 			{"commit 6", "a@6"}, {"propose", "#3:2"},
 		},
-		"the outcome of an entry may be forgotten": {{"write a", ""}, {"propose", "#1:2"}, {"guess 6", "a@6"}, {"write b", ""}, {"propose", "#2:2"}},
+		"the outcome of an entry may be forgotten": {{"write a", ""}, {"propose", "#1:2"}, {"guess 6", "a@6"},
+			{"write b", ""}, {"propose", "#2:2"}},
 		"a refused batch ends the leadership": {
-			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"refused", "a!not-leader"}, {"propose", "-"}, {"write c", "c!not-leader"}, {"read d", "d!not-leader"},
+			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"refused", "a!not-leader"}, {"propose", "-"},
+			{"write c", "c!not-leader"}, {"read d", "d!not-leader"},
 			{"stop", "b!not-leader"},
 		},
 		"a lost batch ends it too, and nobody knows": {
-			{"write a", ""}, {"read r", ""}, {"propose", "#1:2"}, {"write b", ""}, {"lost", "a!unknown r!unknown"}, {"propose", "-"}, {"stop", "b!not-leader"},
+			{"write a", ""}, {"read r", ""}, {"propose", "#1:2"}, {"write b", ""}, {"lost", "a!unknown r!unknown"},
+			{"propose", "-"}, {"stop", "b!not-leader"},
 		},
 		"a batch that is too large": {{"write a", ""}, {"propose", "#1:2"}, {"too-large", "a!too-large"}, {"propose", "-"}},
 		"a skipped batch had no effect": {
@@ -198,19 +207,24 @@ func TestCore(t *testing.T) {
 		},
 		"a state that differs": {{"write a", ""}, {"propose", "#1:2"}, {"diverge 6", "a!unknown"}, {"propose", "-"}},
 		"the second in flight is aborted with the first": {
-			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"propose", "#2:2"}, {"refused", "a!not-leader"}, {"skip 6", "b!not-leader"},
+			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"propose", "#2:2"}, {"refused", "a!not-leader"},
+			{"skip 6", "b!not-leader"},
 		},
 		"nobody guesses that the second was applied": {
-			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"propose", "#2:2"}, {"lost", "a!unknown"}, {"guess 6", "b!unknown"},
+			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"propose", "#2:2"}, {"lost", "a!unknown"},
+			{"guess 6", "b!unknown"},
 		},
 		"what differs after a failure is still told": {
-			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"propose", "#2:2"}, {"lost", "a!unknown"}, {"diverge 6", "b!unknown"},
+			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"propose", "#2:2"}, {"lost", "a!unknown"},
+			{"diverge 6", "b!unknown"},
 		},
 		"stop with batches in flight": {
-			{"write a", ""}, {"propose", "#1:2"}, {"read b", ""}, {"write c", ""}, {"propose", "#2:2"}, {"write d", ""}, {"stop", "a!unknown b!unknown c!unknown d!not-leader"}, {"propose", "-"},
+			{"write a", ""}, {"propose", "#1:2"}, {"read b", ""}, {"write c", ""}, {"propose", "#2:2"}, {"write d", ""},
+			{"stop", "a!unknown b!unknown c!unknown d!not-leader"}, {"propose", "-"},
 		},
 		"a fault of the planner ends the leadership": {
-			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"panic c", "c!planner"}, {"propose", "-"}, {"read d", "d!not-leader"}, {"commit 6", "a!unknown"}, {"stop", "b!not-leader"},
+			{"write a", ""}, {"propose", "#1:2"}, {"write b", ""}, {"panic c", "c!planner"}, {"propose", "-"},
+			{"read d", "d!not-leader"}, {"commit 6", "a!unknown"}, {"stop", "b!not-leader"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +243,8 @@ func TestCoreIsFullAndIdle(t *testing.T) {
 	for i, line := range []struct {
 		do         string
 		full, idle bool
-	}{{"read a", false, true}, {"write a", false, false}, {"write b", false, false}, {"write c", true, false}, {"propose", false, false}, {"commit 6", false, true}} {
+	}{{"read a", false, true}, {"write a", false, false}, {"write b", false, false}, {"write c", true, false},
+		{"propose", false, false}, {"commit 6", false, true}} {
 		m.do(line.do)
 		if m.Full() != line.full || m.Idle() != line.idle {
 			t.Errorf("step %d, %s: full %v, idle %v", i, line.do, m.Full(), m.Idle())
@@ -260,7 +275,8 @@ func TestCoreStamps(t *testing.T) {
 func TestCoreTimers(t *testing.T) {
 	st := state.New()
 	for i := range state.NodeSlot(3) {
-		if err := st.Apply(&event.NodeRegistered{Node: i + 1, ID: yarn.NodeID{Host: fmt.Sprint("n", i+1), Port: 1}, Rack: "/r"}); err != nil {
+		if err := st.Apply(&event.NodeRegistered{Node: i + 1, ID: yarn.NodeID{Host: fmt.Sprint("n", i+1), Port: 1},
+			Rack: "/r"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -305,6 +305,7 @@ func (d *driver) release() {
 func (d *driver) logFault(err error) {
 	var f *PlannerFault
 	if errors.As(err, &f) {
-		d.s.cfg.Logger.Error("planning failed, this leadership ends and begins again", "input", f.Input, "fault", f.Value, "stack", string(f.Stack))
+		d.s.cfg.Logger.Error("planning failed, this leadership ends and begins again", "input", f.Input, "fault", f.Value,
+			"stack", string(f.Stack))
 	}
 }

@@ -222,7 +222,8 @@ func (p *fakePlanner) decide(in input.Input) []event.Event {
 		}
 		return []event.Event{&event.NodeRegistered{Node: slot, ID: in.ID, Rack: "/r", Total: yarn.NewResource(1024, 1)}}
 	case *input.DrainNode:
-		return []event.Event{&event.NodeStateChanged{Node: p.st.Nodes.Find(in.ID), State: yarn.NodeDecommissioning, DeadlineMillis: in.DeadlineMillis}}
+		return []event.Event{&event.NodeStateChanged{Node: p.st.Nodes.Find(in.ID), State: yarn.NodeDecommissioning,
+			DeadlineMillis: in.DeadlineMillis}}
 	case *input.ExpireNode:
 		p.expire = append(p.expire, in.ID.Host)
 		return []event.Event{&event.NodeStateChanged{Node: p.st.Nodes.Find(in.ID), State: yarn.NodeLost}}

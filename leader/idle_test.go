@@ -14,7 +14,8 @@ import (
 // interval and a dynamic queue.
 func TestManagedQueues(t *testing.T) {
 	st := state.New()
-	for _, e := range []event.Event{&event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level},
+	for _, e := range []event.Event{&event.TimeAdvanced{NowMillis: 1000},
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}}}} {
 		if err := st.Apply(e); err != nil {
 			t.Fatal(err)

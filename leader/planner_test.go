@@ -146,10 +146,12 @@ func TestWithTheRealPlanner(t *testing.T) {
 		granted := 0
 		for term := uint64(2); term < 5; term++ {
 			elect(term)
-			id := do(&input.SubmitApplication{Name: "x", User: "ann", Queue: "a", AM: yarn.NewResource(1024, 1), Unmanaged: true}).(*input.SubmitApplicationReply).ID
+			id := do(&input.SubmitApplication{Name: "x", User: "ann", Queue: "a", AM: yarn.NewResource(1024, 1),
+				Unmanaged: true}).(*input.SubmitApplicationReply).ID
 			at := yarn.AttemptID{App: id, Attempt: 1}
 			do(&input.RegisterAttempt{Attempt: at, Host: "am"})
-			ask := []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 40, Size: yarn.NewResource(2048, 1), Relax: true}}
+			ask := []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 40,
+				Size: yarn.NewResource(2048, 1), Relax: true}}
 			response := int32(0)
 			for range 8 {
 				r := do(&input.Allocate{Attempt: at, Response: response, Asks: ask}).(*input.AllocateReply)

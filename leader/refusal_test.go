@@ -17,10 +17,12 @@ import (
 // with their attempts.
 func refusedAMs(app yarn.ApplicationID) []input.Input {
 	later := yarn.AttemptID{App: app, Attempt: 2}
-	unknown := yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: app.ClusterTimestamp, Seq: app.Seq + 1}, Attempt: 1}
+	unknown := yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: app.ClusterTimestamp, Seq: app.Seq + 1},
+		Attempt: 1}
 	silent := yarn.AttemptID{App: app, Attempt: 1} // its AM has not registered
 	return []input.Input{
-		&input.RegisterAttempt{Attempt: later}, &input.Allocate{Attempt: later, Response: 5, FromAM: true}, &input.FinishAttempt{Attempt: later},
+		&input.RegisterAttempt{Attempt: later}, &input.Allocate{Attempt: later, Response: 5, FromAM: true},
+		&input.FinishAttempt{Attempt: later},
 		&input.RegisterAttempt{Attempt: unknown}, &input.Allocate{Attempt: unknown}, &input.FinishAttempt{Attempt: unknown},
 		&input.Allocate{Attempt: silent, FromAM: true}, &input.FinishAttempt{Attempt: silent},
 	}
@@ -69,10 +71,11 @@ func TestRefusalNeedsConfirmedLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var over error
 		asked := uint64(0)
-		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond, confirm: func(_ context.Context, term uint64) error {
-			asked = term
-			return over
-		}}
+		l := &machineLog{m: fsm.New(fsm.Config{}), replica: fsm.New(fsm.Config{}), delay: time.Millisecond,
+			confirm: func(_ context.Context, term uint64) error {
+				asked = term
+				return over
+			}}
 		s, elect, end := run(t, l)
 		defer end()
 		elect(7)

@@ -137,7 +137,8 @@ func TestLossOfLeadership(t *testing.T) {
 	for _, c := range []struct {
 		fate     fate
 		inflight error
-	}{{refused, ErrNotLeader}, {lost, ErrUnknownOutcome}, {forgotten, ErrUnknownOutcome}, {skipped, ErrNotLeader}, {tooLarge, ErrTooLarge}} {
+	}{{refused, ErrNotLeader}, {lost, ErrUnknownOutcome}, {forgotten, ErrUnknownOutcome}, {skipped, ErrNotLeader},
+		{tooLarge, ErrTooLarge}} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newFixture(t, func(c *Config) { c.BatchEvents = 2; c.RetryInterval = time.Hour })
 			r.log.delay, r.log.fates[0] = time.Second, c.fate
@@ -149,7 +150,8 @@ func TestLossOfLeadership(t *testing.T) {
 			r.ask("queued", audit("x"), out)
 			time.Sleep(time.Second)
 			synctest.Wait()
-			want := map[string]error{"in flight": c.inflight, "resting": c.inflight, "open": ErrNotLeader, "queued": ErrNotLeader}
+			want := map[string]error{"in flight": c.inflight, "resting": c.inflight, "open": ErrNotLeader,
+				"queued": ErrNotLeader}
 			for range want {
 				d := <-out
 				if !errors.Is(d.err, want[d.name]) {
@@ -350,7 +352,9 @@ func TestPlannerPanic(t *testing.T) {
 		r.log.delay = time.Millisecond
 		defer r.lead(4)()
 		// The fake planner returns an event that is invalid in this state.
-		if _, _, err := r.Do(t.Context(), input.Request{Input: &input.DrainNode{ID: yarn.NodeID{Host: "nobody", Port: 1}}}); !errors.Is(err, ErrPlanner) {
+		if _, _,
+			err := r.Do(t.Context(),
+			input.Request{Input: &input.DrainNode{ID: yarn.NodeID{Host: "nobody", Port: 1}}}); !errors.Is(err, ErrPlanner) {
 			t.Fatalf("the input at fault was answered with %v", err)
 		}
 		for {

@@ -23,9 +23,11 @@ func newQuietRig(t *testing.T, nodes int) *quietRig {
 	r := &quietRig{t: t, st: state.New(), now: 1_000_000}
 	expiry := Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, SilentMillis: 2000}
 	r.cfg = CoreConfig{TickInterval: time.Second, Expiry: func(*state.State) Expiry { return expiry }}
-	r.apply(&event.TimeAdvanced{NowMillis: r.now}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level})
+	r.apply(&event.TimeAdvanced{NowMillis: r.now},
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level})
 	for n := range nodes {
-		r.apply(&event.NodeRegistered{Node: state.NodeSlot(n + 1), ID: yarn.NodeID{Host: "h", Port: uint16(n + 1)}, Total: yarn.NewResource(1024, 1)})
+		r.apply(&event.NodeRegistered{Node: state.NodeSlot(n + 1), ID: yarn.NodeID{Host: "h", Port: uint16(n + 1)},
+			Total: yarn.NewResource(1024, 1)})
 	}
 	r.lead()
 	return r

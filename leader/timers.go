@@ -49,7 +49,8 @@ const (
 
 // arm gives every node a full interval. The next tick gives one to every attempt.
 func (t *timers) arm(st *state.State, e Expiry) {
-	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now), round: t.now + e.PreemptionMillis, manage: t.now + e.ManageMillis, silence: t.silence}
+	*t = timers{now: t.now, expiry: e, nodes: newWheel(t.now), attempts: newWheel(t.now), inactive: newWheel(t.now),
+		round: t.now + e.PreemptionMillis, manage: t.now + e.ManageMillis, silence: t.silence}
 	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		if n.Heard() {
 			t.nodes.add(uint64(slot), t.now, e.NodeMillis)
@@ -94,7 +95,8 @@ func (t *timers) follow(st *state.State, c *change.Change) {
 	case change.MasterLaunched:
 		t.startAttempt(st, c.Ref.App)
 	case change.AttemptPhase:
-		if c.Attempt == state.AttemptRegistered || c.Attempt == state.AttemptFinishing { // then its container has one interval to end
+		// then its container has one interval to end
+		if c.Attempt == state.AttemptRegistered || c.Attempt == state.AttemptFinishing {
 			t.startAttempt(st, c.Ref.App)
 		}
 	}
@@ -187,7 +189,8 @@ func inactive(st *state.State, node state.NodeSlot) bool {
 func (t *timers) expire(st *state.State, d due) input.Input {
 	switch d.of {
 	case ofNode:
-		if slot := state.NodeSlot(d.key); st.Nodes.Has(slot) && st.Nodes.Get(slot).Heard() && t.nodes.silent(d.key, t.now, t.expiry.NodeMillis) {
+		if slot := state.NodeSlot(d.key); st.Nodes.Has(slot) && st.Nodes.Get(slot).Heard() &&
+			t.nodes.silent(d.key, t.now, t.expiry.NodeMillis) {
 			t.nodes.touch(d.key, t.now)
 			return &input.ExpireNode{ID: st.Nodes.Get(slot).ID}
 		}
@@ -232,7 +235,8 @@ func (t *timers) tick(st *state.State, cfg CoreConfig, nowMillis int64, elapsed 
 		return slot != 0 && attemptKey(st.Apps.Get(slot)) == key && started(st.Apps.Get(slot))
 	}, func(key uint64) { t.due = append(t.due, due{ofAttempt, key}) })
 	if t.expiry.UntrackedMillis > 0 {
-		t.inactive.collect(t.now, t.expiry.UntrackedMillis, func(key uint64) bool { return inactive(st, state.NodeSlot(key)) },
+		t.inactive.collect(t.now, t.expiry.UntrackedMillis,
+			func(key uint64) bool { return inactive(st, state.NodeSlot(key)) },
 			func(key uint64) { t.due = append(t.due, due{ofInactiveNode, key}) })
 	}
 	t.unstarted.look(st, t.now, t.expiry.ContainerMillis, cfg.TickInterval.Milliseconds())

@@ -102,7 +102,8 @@ func TestLateHeartbeatsDoNotKeepANode(t *testing.T) {
 		r.must(t, register("gone"))
 		for range 60 {
 			time.Sleep(10 * time.Second)
-			r.must(t, input.Request{Input: &input.NodeHeartbeat{ID: yarn.NodeID{Host: "gone", Port: 1}, HeartbeatSession: lateStay}})
+			r.must(t, input.Request{Input: &input.NodeHeartbeat{ID: yarn.NodeID{Host: "gone", Port: 1},
+				HeartbeatSession: lateStay}})
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
@@ -208,7 +209,8 @@ func TestTickOnlyWhenDue(t *testing.T) {
 		defer r.lead(1)()
 		r.must(t, register("a"))
 		deadline := time.Now().Add(30 * time.Second)
-		r.must(t, input.Request{Input: &input.DrainNode{ID: yarn.NodeID{Host: "a", Port: 1}, DeadlineMillis: deadline.UnixMilli()}})
+		r.must(t, input.Request{Input: &input.DrainNode{ID: yarn.NodeID{Host: "a", Port: 1},
+			DeadlineMillis: deadline.UnixMilli()}})
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
 		if n := r.planner.ticked(); n != 0 {
@@ -232,7 +234,8 @@ func TestMassExpiryLetsCallersThrough(t *testing.T) {
 		r := newFixture(t, nil)
 		const n = 500
 		for i := range n {
-			if err := r.log.st.Apply(&event.NodeRegistered{Node: state.NodeSlot(i + 1), ID: yarn.NodeID{Host: fmt.Sprint(i), Port: 1}, Rack: "/r"}); err != nil {
+			if err := r.log.st.Apply(&event.NodeRegistered{Node: state.NodeSlot(i + 1),
+				ID: yarn.NodeID{Host: fmt.Sprint(i), Port: 1}, Rack: "/r"}); err != nil {
 				t.Fatal(err)
 			}
 		}

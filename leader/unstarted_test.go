@@ -20,7 +20,8 @@ func granted(t testing.TB, r *fixture, n int) {
 	events := []event.Event{
 		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: 1},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
-		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r", Total: yarn.NewResource(1_000_000, 1)},
+		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r",
+			Total: yarn.NewResource(1_000_000, 1)},
 		&event.ApplicationSubmitted{App: 1, User: "u", Queue: "root.a", Unmanaged: true},
 		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1},
 		&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: int64(n) + 1, Size: one},
@@ -29,7 +30,8 @@ func granted(t testing.TB, r *fixture, n int) {
 		if i == n { // the last one is granted after the newest response
 			events = append(events, &event.ResponseRecorded{App: 1, Response: 1})
 		}
-		events = append(events, &event.ContainerAllocated{App: 1, Number: uint64(i + 1), Key: key, Node: 1, Locality: yarn.OffSwitch})
+		events = append(events, &event.ContainerAllocated{App: 1, Number: uint64(i + 1), Key: key, Node: 1,
+			Locality: yarn.OffSwitch})
 	}
 	for _, e := range events {
 		if err := r.log.st.Apply(e); err != nil {
@@ -43,7 +45,9 @@ func (r *fixture) keepAlive(t *testing.T, d time.Duration) {
 	for ; d > 0; d -= 10 * time.Second {
 		time.Sleep(min(d, 10*time.Second))
 		r.must(t, input.Request{Input: &input.NodesHeard{Nodes: []state.NodeSlot{1}}})
-		r.must(t, input.Request{Input: &input.Allocate{Attempt: yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: 5, Seq: 1}, Attempt: 1}}})
+		r.must(t,
+			input.Request{Input: &input.Allocate{Attempt: yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: 5, Seq: 1},
+				Attempt: 1}}})
 	}
 	synctest.Wait()
 }
@@ -87,7 +91,8 @@ func TestUnstartedContainersExpire(t *testing.T) {
 		r.keepAlive(t, 130*time.Second) // one round to find them first, one to find them expired
 		got := r.planner.numbers()
 		if len(got) != n-1 || slices.Contains(got, 7) || slices.Contains(got, n+1) {
-			t.Errorf("%d expired, 7, which runs, among them: %v; %d, which its AM was not told of: %v", len(got), slices.Contains(got, 7), n+1, slices.Contains(got, n+1))
+			t.Errorf("%d expired, 7, which runs, among them: %v; %d, which its AM was not told of: %v", len(got),
+				slices.Contains(got, 7), n+1, slices.Contains(got, n+1))
 		}
 		if e := r.planner.expired(); len(e) != 0 {
 			t.Errorf("%v expired", e)
@@ -128,8 +133,10 @@ func TestUnstartedTimerPerContainer(t *testing.T) {
 	}
 	look(0, 9_000)
 	ref := func(n uint64) event.ContainerRef { return event.ContainerRef{App: 1, Attempt: 1, Number: n} }
-	apply(&event.ContainerCompleted{Container: ref(1)}, &event.ResponseRecorded{App: 1, Response: 2}, &event.ResponseRecorded{App: 1, Response: 3},
-		&event.AskChanged{App: 1, Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 0)},
+	apply(&event.ContainerCompleted{Container: ref(1)}, &event.ResponseRecorded{App: 1, Response: 2},
+		&event.ResponseRecorded{App: 1, Response: 3},
+		&event.AskChanged{App: 1, Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1,
+			Size: yarn.NewResource(1, 0)},
 		&event.ContainerAllocated{App: 1, Number: 4, Key: yarn.SchedulerKey{Priority: 1}, Node: 1, Locality: yarn.OffSwitch},
 		&event.ResponseRecorded{App: 1, Response: 4}, &event.ContainerLaunched{Container: ref(2)})
 	look(9_000, 18_000)
@@ -283,7 +290,8 @@ func TestAMTimers(t *testing.T) {
 	tm.arm(st, expiry)
 	apply(&event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: 1},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
-		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r", Total: yarn.NewResource(10, 1), NodeManager: true},
+		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r", Total: yarn.NewResource(10, 1),
+			NodeManager: true},
 		&event.ApplicationSubmitted{App: 1, User: "u", Queue: "root.a", AM: yarn.NewResource(1, 0)},
 		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1},
 		&event.AskChanged{App: 1, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 0)})
@@ -300,7 +308,8 @@ func TestAMTimers(t *testing.T) {
 	tm.now = 11_000
 	apply(&event.AttemptUnregistered{App: 1})
 	heard("unregistered", 11_000)
-	apply(&event.ApplicationSubmitted{App: 2, User: "u", Queue: "root.a", Unmanaged: true}, &event.AttemptStarted{App: 2, Attempt: 1})
+	apply(&event.ApplicationSubmitted{App: 2, User: "u", Queue: "root.a", Unmanaged: true},
+		&event.AttemptStarted{App: 2, Attempt: 1})
 	heard("unmanaged, waits", -1, 2)
 	apply(&event.AttemptActivated{App: 2})
 	heard("unmanaged, may register", 11_000, 2)

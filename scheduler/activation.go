@@ -141,7 +141,8 @@ func (s *Scheduler) askForAM(app state.AppSlot) {
 		}
 		return
 	}
-	s.Emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1, Size: a.AM, Relax: !a.AMStrict})
+	s.Emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: yarn.Any, Count: 1,
+		Size: a.AM, Relax: !a.AMStrict})
 	if label := s.State.Labels.Name(a.AMLabel); label != "" {
 		s.Emit(&event.AskLabelled{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Label: label})
 	}
@@ -151,7 +152,8 @@ func (s *Scheduler) askForAM(app state.AppSlot) {
 		if !admitted(at.Name) {
 			continue
 		}
-		s.Emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: at.Name, Count: 1, Size: a.AM, Relax: at.Relax})
+		s.Emit(&event.AskChanged{App: a.ID.Seq, Key: yarn.SchedulerKey{Priority: yarn.AMPriority}, Name: at.Name, Count: 1,
+			Size: a.AM, Relax: at.Relax})
 	}
 	if s.State.Apps.Get(app).Activated() {
 		s.AsksMore(app)

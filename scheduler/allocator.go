@@ -91,7 +91,8 @@ func (p *pass) offerKey(app state.AppSlot, ask state.AskSlot, node state.NodeSlo
 	default:
 		d = p.place(app, ask, node, l, false)
 		if d.state < stateAllocated && (d.state != statePrioritySkipped || d.delayed) && p.counts(k) && !p.trial {
-			p.s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1, ReReservations: k.ReReservations})
+			p.s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: k.Opportunities + 1,
+				ReReservations: k.ReReservations})
 		}
 	}
 	if d.state < stateAllocated && p.countsMisses(k) && !p.trial {
@@ -101,9 +102,11 @@ func (p *pass) offerKey(app state.AppSlot, ask state.AskSlot, node state.NodeSlo
 }
 
 // assignAt decides whether to allocate, to reserve, or to skip one locality.
-func (p *pass) assignAt(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, at yarn.Locality, l *Limits, fulfillment bool) decision {
+func (p *pass) assignAt(app state.AppSlot, ask state.AskSlot, node state.NodeSlot, at yarn.Locality, l *Limits,
+	fulfillment bool) decision {
 	a, k, n, calc := p.State.Apps.Get(app), p.State.Asks.Get(ask), p.State.Nodes.Get(node), p.Config.Calculator
-	d := decision{state: stateLocalitySkipped, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at, increaseOf: k.IncreaseOf}
+	d := decision{state: stateLocalitySkipped, app: app, ask: ask, key: k.Key, node: node, size: k.Size, locality: at,
+		increaseOf: k.IncreaseOf}
 	skip := func(why Reason) decision { d.why = why; return d }
 	// A strict ask waited for its rack before it reserved a node there. Its fulfillment does not
 	// wait again.
@@ -148,11 +151,13 @@ func (p *pass) assignAt(app state.AppSlot, ask state.AskSlot, node state.NodeSlo
 		}
 	}
 	d.state = stateReserved
-	if p.Backfills && !fulfillment && p.limitOn(&d, nil) != NoReason { // UsedNow omits reservations; this check counts them
+	// UsedNow omits reservations; this check counts them
+	if p.Backfills && !fulfillment && p.limitOn(&d, nil) != NoReason {
 		d.state = stateLocalitySkipped
 		return skip(NodeTooSmallFree)
 	}
-	if p.s.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 && p.limitOn(&d, nil) == NoReason { // else accept refuses it
+	// else accept refuses it
+	if p.s.ReservesEarliest() && !fulfillment && k.IncreaseOf == 0 && p.limitOn(&d, nil) == NoReason {
 		d.node = p.earliestNode(a, ask, node, at)
 	}
 	return d

@@ -47,7 +47,8 @@ func (s *Scheduler) loanOf(node state.NodeSlot) views.Loan {
 	if r.Members != 0 || s.Config.Calculator.FitsIn(r.Size, room) {
 		return views.Loan{}
 	}
-	return views.Loan{Reservation: r.Number, Size: r.Size, Leaf: s.LeafOf(s.State.Apps.Get(r.App)), Until: s.earliest(r, room)}
+	return views.Loan{Reservation: r.Number, Size: r.Size, Leaf: s.LeafOf(s.State.Apps.Get(r.App)),
+		Until: s.earliest(r, room)}
 }
 
 // earliest returns the earliest time at which a reservation can be fulfilled if its node now has
@@ -65,7 +66,8 @@ func (s *Scheduler) earliest(r *state.Reservation, room yarn.Resource) int64 {
 // enoughAt returns the time at which the node of a reservation has room for it, if each container
 // without a lease ends at the time that endOf returns. A container that the reservation will
 // increase does not end.
-func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource, endOf func(slot state.ContainerSlot, c *state.Container) int64) int64 {
+func (s *Scheduler) enoughAt(r *state.Reservation, room yarn.Resource,
+	endOf func(slot state.ContainerSlot, c *state.Container) int64) int64 {
 	ends := s.ends[:0]
 	for slot, c := range s.State.Containers.On(s.State.Nodes.Get(r.Node)) {
 		if c.State.Live() && !s.State.Leases.Has(slot) && slot != r.IncreaseOf {
@@ -93,7 +95,8 @@ func (s *rules) enough(size, room yarn.Resource, ends []containerEnd) int64 {
 func (v *pass) lease(a *state.App, k *state.Ask, n *state.Node) (deadline int64, ok bool) {
 	policy := v.Config.Queues[v.LeafOf(a)].Backfill
 	switch {
-	case policy == capacity.BackfillOff || k.IncreaseOf != 0 || v.State.Gangs.HoldsBack(k) || !v.Config.Calculator.FitsIn(k.Size, n.Unallocated()):
+	case policy == capacity.BackfillOff || k.IncreaseOf != 0 || v.State.Gangs.HoldsBack(k) ||
+		!v.Config.Calculator.FitsIn(k.Size, n.Unallocated()):
 		return 0, false
 	case v.fitsBeside(k.Size, n):
 		return event.NoLease, true
@@ -183,7 +186,8 @@ func (s *Scheduler) recallLease(slot state.ContainerSlot, queue string, at int64
 	} else {
 		at = max(min(at, l.DeadlineMillis), s.now)
 	}
-	s.AskPreemption(slot, event.PreemptionAsked{Reservation: l.Reservation, Queue: queue, Cause: yarn.PreemptLease, DeadlineMillis: at})
+	s.AskPreemption(slot, event.PreemptionAsked{Reservation: l.Reservation, Queue: queue, Cause: yarn.PreemptLease,
+		DeadlineMillis: at})
 	if at <= s.now {
 		s.recalled = append(s.recalled, slot)
 	}

@@ -73,7 +73,8 @@ func (p *pass) commit(d *decision) {
 // allocate creates a container, with a lease if the pass lends.
 func (p *pass) allocate(d *decision, am bool) {
 	a := p.State.Apps.Get(d.app)
-	e := event.ContainerAllocated{App: a.ID.Seq, Number: p.State.Meta.NextNumber(a), Key: d.key, Node: d.node, Locality: d.locality, AM: am}
+	e := event.ContainerAllocated{App: a.ID.Seq, Number: p.State.Meta.NextNumber(a), Key: d.key, Node: d.node,
+		Locality: d.locality, AM: am}
 	if !p.Loan.Lends() {
 		p.s.Emit(&e)
 		return
@@ -110,6 +111,7 @@ func (s *Scheduler) UpdateCounts(app state.AppSlot, key yarn.SchedulerKey, oppor
 		opportunities = 0
 	}
 	if k.Opportunities != opportunities || k.ReReservations != reReservations {
-		s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: key, Opportunities: opportunities, ReReservations: reReservations})
+		s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: key, Opportunities: opportunities,
+			ReReservations: reReservations})
 	}
 }

@@ -32,7 +32,8 @@ func (v *pass) earliestNode(a *state.App, ask state.AskSlot, node state.NodeSlot
 
 // earliestOther is earliestNode, and also returns the time at which the node is expected to have
 // room.
-func (v *pass) earliestOther(a *state.App, ask state.AskSlot, node state.NodeSlot, at yarn.Locality) (best state.NodeSlot, first int64) {
+func (v *pass) earliestOther(a *state.App, ask state.AskSlot, node state.NodeSlot,
+	at yarn.Locality) (best state.NodeSlot, first int64) {
 	best, first = node, v.s.RoomExpectedAt(v.State.Asks.Get(ask), node, v.s.now)
 	for other := range v.s.reservableNodes(v.At, a, ask, at) {
 		if t := v.s.RoomExpectedAt(v.State.Asks.Get(ask), other, v.s.now); t < first {
@@ -44,7 +45,8 @@ func (v *pass) earliestOther(a *state.App, ask state.AskSlot, node state.NodeSlo
 
 // reservableNodes returns the nodes of a partition that an ask may reserve and use at a locality,
 // the emptiest first, among the first walkedNodes with free room.
-func (s *rules) reservableNodes(p *views.Partition, a *state.App, ask state.AskSlot, at yarn.Locality) iter.Seq[state.NodeSlot] {
+func (s *rules) reservableNodes(p *views.Partition, a *state.App, ask state.AskSlot,
+	at yarn.Locality) iter.Seq[state.NodeSlot] {
 	return func(yield func(state.NodeSlot) bool) {
 		walked, found := 0, 0
 		for node := range s.FreeNodes(p, false, nodeindex.Emptiest).Walk(nodeindex.All) {
@@ -66,7 +68,8 @@ const moveEvery = 60
 // moveReservation reserves another node instead, if that one is expected to have room in half of
 // the time. It looks for one at every moveEvery-th heartbeat of the reserved node.
 func (p *pass) moveReservation(r *state.Reservation, ask state.AskSlot) {
-	if !p.s.ReservesEarliest() || r.IncreaseOf != 0 || p.State.Asks.Get(ask).ReReservations%moveEvery != 0 || p.HasPreempted(r) || p.Borrowed(r) {
+	if !p.s.ReservesEarliest() || r.IncreaseOf != 0 || p.State.Asks.Get(ask).ReReservations%moveEvery != 0 ||
+		p.HasPreempted(r) || p.Borrowed(r) {
 		return
 	}
 	a, k := p.State.Apps.Get(r.App), p.State.Asks.Get(ask)
@@ -82,7 +85,8 @@ func (p *pass) moveReservation(r *state.Reservation, ask state.AskSlot) {
 
 // mayReserveAt reports whether an ask may reserve a node of a partition, and would be served there at
 // this locality or a better one.
-func (s *rules) mayReserveAt(p *views.Partition, a *state.App, ask state.AskSlot, node state.NodeSlot, at yarn.Locality) bool {
+func (s *rules) mayReserveAt(p *views.Partition, a *state.App, ask state.AskSlot, node state.NodeSlot,
+	at yarn.Locality) bool {
 	if !s.State.Nodes.Has(node) {
 		return false
 	}

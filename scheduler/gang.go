@@ -77,7 +77,8 @@ func (p *pass) startGang(d *gangDemand, ask state.AskSlot, l *Limits) (decision,
 		return decision{}, false
 	}
 	members := p.gangRoom(d.app, ask)
-	return decision{state: stateAllocated, app: d.app, ask: ask, key: p.State.Gangs.Get(d.app).Key, gang: members}, members != nil
+	return decision{state: stateAllocated, app: d.app, ask: ask, key: p.State.Gangs.Get(d.app).Key, gang: members},
+		members != nil
 }
 
 // holdGang looks for nodes to hold for such a gang, if it holds none and has waited long enough.
@@ -140,7 +141,8 @@ type gangDemand struct {
 
 func (s *rules) demandOf(app state.AppSlot, ask state.AskSlot) gangDemand {
 	a, member := s.State.Apps.Get(app), s.State.Asks.Get(ask).Size
-	return gangDemand{app: app, leaf: s.LeafOf(a), user: a.UserSlot, member: member, size: member.Times(s.State.Gangs.Get(app).Spec.Count)}
+	return gangDemand{app: app, leaf: s.LeafOf(a), user: a.UserSlot, member: member,
+		size: member.Times(s.State.Gangs.Get(app).Spec.Count)}
 }
 
 // gangFitsUser reports whether the last member is within the limit of its user. The limit grows
@@ -149,7 +151,8 @@ func (v *pass) gangFitsUser(d *gangDemand) bool {
 	calc, before, used := v.Config.Calculator, d.size.Sub(d.member), *v.UserUsed(d.user)
 	in := v.UserLimitInput(d.leaf)
 	in.ActiveUsed = in.ActiveUsed.Add(before)
-	in.DominantUsed = in.DominantUsed.Sub(limits.DominantPart(calc, in.Label, used)).Add(limits.DominantPart(calc, in.Label, used.Add(before)))
+	in.DominantUsed = in.DominantUsed.Sub(limits.DominantPart(calc, in.Label, used)).Add(
+		limits.DominantPart(calc, in.Label, used.Add(before)))
 	return calc.Compare(v.State.Meta.Cluster, used.Add(before), v.Weighted(limits.UserLimit(in), d.user)) <= 0
 }
 
@@ -196,8 +199,9 @@ func (s *Scheduler) commitGang(d *decision) {
 	if d.state == stateReserved {
 		for _, m := range d.gang {
 			a := s.State.Apps.Get(d.app)
-			s.Emit(&event.GangReserved{Reservation: s.State.Meta.NextReservation + 1, App: a.ID.Seq, Number: s.State.Meta.NextNumber(a),
-				Node: m.node, Members: uint32(m.count), ExpectedMillis: d.expected})
+			s.Emit(&event.GangReserved{Reservation: s.State.Meta.NextReservation + 1, App: a.ID.Seq,
+				Number: s.State.Meta.NextNumber(a),
+				Node:   m.node, Members: uint32(m.count), ExpectedMillis: d.expected})
 		}
 		return
 	}
@@ -254,7 +258,8 @@ func (p *pass) fulfillGang(r *state.Reservation) {
 func (v *pass) heldSuffice(r *state.Reservation) bool {
 	ask := v.State.Asks.Find(v.State.Apps.Get(r.App), r.Key)
 	d := v.s.demandOf(r.App, ask)
-	return v.s.heldMembers(r.App, ask) == v.State.Gangs.Get(r.App).Spec.Count && v.gangLimit(&d) == NoReason && v.gangFitsIn(0, &d)
+	return v.s.heldMembers(r.App, ask) == v.State.Gangs.Get(r.App).Spec.Count && v.gangLimit(&d) == NoReason &&
+		v.gangFitsIn(0, &d)
 }
 
 // gangPatienceMillis is the shortest delay after which a gang gives up its nodes. If the nodes were
@@ -277,7 +282,8 @@ func (s *rules) heldMembers(app state.AppSlot, ask state.AskSlot) (n int64) {
 	r := s.roomsFor(app, ask)
 	for _, res := range s.State.GangReservations(app) {
 		r.add(res.Node, s.State.Nodes.Get(res.Node).Unallocated())
-		if last := len(r.rooms) - 1; last >= 0 && r.rooms[last].node == res.Node && r.rooms[last].count >= int64(res.Members) {
+		if last := len(r.rooms) - 1; last >= 0 && r.rooms[last].node == res.Node &&
+			r.rooms[last].count >= int64(res.Members) {
 			r.rooms[last].count = int64(res.Members)
 			n += int64(res.Members)
 		}
@@ -317,7 +323,8 @@ func (s *Scheduler) EndGang(app state.AppSlot, cause yarn.GangEnd) {
 
 // DeclareGang sets the gang of an application. It replaces an earlier one.
 func (s *Scheduler) DeclareGang(app state.AppSlot, g yarn.Gang) {
-	s.cancelWhere(app, yarn.CancelGangBroken, func(r *state.Reservation) bool { return r.Members != 0 || r.IncreaseOf == 0 && g.IsOf(r.Key) })
+	s.cancelWhere(app, yarn.CancelGangBroken,
+		func(r *state.Reservation) bool { return r.Members != 0 || r.IncreaseOf == 0 && g.IsOf(r.Key) })
 	s.Emit(&event.GangDeclared{App: s.State.Apps.Get(app).ID.Seq, Gang: g})
 	s.AsksMore(app)
 }

@@ -108,7 +108,8 @@ type gangRooms struct {
 
 func (s *rules) roomsFor(app state.AppSlot, ask state.AskSlot) *gangRooms {
 	k := s.State.Asks.Get(ask)
-	return &gangRooms{s: s, g: s.State.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1, limitOf: map[state.NameSlot]int{}}
+	return &gangRooms{s: s, g: s.State.Gangs.Get(app).Spec, app: app, ask: ask, size: k.Size, named: k.Entries > 1,
+		limitOf: map[state.NameSlot]int{}}
 }
 
 // add adds a node with the given free room, if a member may run there.
@@ -132,7 +133,8 @@ func (r *gangRooms) addRoom(node state.NodeSlot, free yarn.Resource) {
 		fit = min(fit, r.limits[limit-1])
 	}
 	if fit = r.g.OnNode(fit, r.g.Count); fit > 0 {
-		r.rooms = append(r.rooms, gangMembers{node: node, rack: n.RackID, count: fit, local: at.host || at.rack, limit: limit})
+		r.rooms = append(r.rooms, gangMembers{node: node, rack: n.RackID, count: fit, local: at.host || at.rack,
+			limit: limit})
 		r.found += fit
 	}
 }

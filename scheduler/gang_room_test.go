@@ -12,7 +12,8 @@ import (
 // TestRacksInOrder checks that a gang with one rack uses the first rack with room for all members.
 // Racks are in the order of their first nodes.
 func TestRacksInOrder(t *testing.T) {
-	rooms := []gangMembers{{node: 1, rack: 7, count: 1}, {node: 2, rack: 5, count: 2}, {node: 3, rack: 7, count: 1}, {node: 4, rack: 5, count: 1}, {node: 5, rack: 7, count: 1}}
+	rooms := []gangMembers{{node: 1, rack: 7, count: 1}, {node: 2, rack: 5, count: 2}, {node: 3, rack: 7, count: 1},
+		{node: 4, rack: 5, count: 1}, {node: 5, rack: 7, count: 1}}
 	for count, want := range map[int64][]state.NodeSlot{3: {1, 3, 5}, 2: {1, 3}, 4: nil} {
 		var nodes []state.NodeSlot
 		for _, m := range chooseMembers(&yarn.Gang{OneRack: true, Count: count}, rooms, nil) {

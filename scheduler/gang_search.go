@@ -52,7 +52,8 @@ func (s *Scheduler) gangHold(app state.AppSlot, ask state.AskSlot) gangSet {
 	ends := lengthGuesses{s: s, now: s.now}
 	var rooms []roomAt
 	compared := int64(0)
-	for node := state.NodeSlot(1); node < s.State.Nodes.Cap() && compared < gangNodesMax && (compared < gangNodes || r.found < 2*r.g.Count); node++ {
+	for node := state.NodeSlot(1); node < s.State.Nodes.Cap() && compared < gangNodesMax &&
+		(compared < gangNodes || r.found < 2*r.g.Count); node++ {
 		if s.mayHoldNode(app, ask, node) {
 			compared++
 			r.rooms = r.rooms[:0]
@@ -71,7 +72,8 @@ func (s *rules) mayHoldNode(app state.AppSlot, ask state.AskSlot, node state.Nod
 		return false
 	}
 	n, k := s.State.Nodes.Get(node), s.State.Asks.Get(ask)
-	return n.TakesContainers() && n.Label == k.Label && n.Reservation == 0 && !s.State.ReservationBans.Forbids(n, app, k.Key)
+	return n.TakesContainers() && n.Label == k.Label && n.Reservation == 0 &&
+		!s.State.ReservationBans.Forbids(n, app, k.Key)
 }
 
 // firstSet returns the set of nodes that first has room for all members.

@@ -90,7 +90,8 @@ func ReachedMaximum(v *views.View, leaf int32, size yarn.Resource) (queue int32,
 	switch {
 	case queue < 0:
 		return queue, NoReason
-	case v.MayUseAllNodes(queue) && v.Config.Calculator.FitsIn(v.UsedNow(queue, nil).Sub(v.ReservedOf(queue)).Add(size), *v.Maximum(queue)):
+	case v.MayUseAllNodes(queue) && v.Config.Calculator.FitsIn(v.UsedNow(queue, nil).Sub(v.ReservedOf(queue)).Add(size),
+		*v.Maximum(queue)):
 		return queue, ReservedElsewhere
 	case queue == leaf:
 		return queue, QueueMaxCapacity

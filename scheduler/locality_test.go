@@ -10,7 +10,8 @@ import (
 
 func TestLocalityDelay(t *testing.T) {
 	after := func(opp, outstanding, entries, nodes, node, rack int64) delay {
-		return delay{opportunities: opp, outstanding: outstanding, entries: entries, nodes: nodes, nodeDelay: node, rackDelay: rack}
+		return delay{opportunities: opp, outstanding: outstanding, entries: entries, nodes: nodes, nodeDelay: node,
+			rackDelay: rack}
 	}
 	for _, c := range []struct {
 		at          yarn.Locality
@@ -47,8 +48,9 @@ func TestLocalityDelay(t *testing.T) {
 // nodes.
 func TestLocalityDelayMonotonic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := delay{opportunities: rapid.Int64Range(0, 50).Draw(t, "visits"), outstanding: rapid.Int64Range(1, 1_000_000).Draw(t, "asked"),
-			entries: rapid.Int64Range(1, 50).Draw(t, "names"), nodes: rapid.Int64Range(1, 40).Draw(t, "nodes"),
+		d := delay{opportunities: rapid.Int64Range(0, 50).Draw(t, "visits"),
+			outstanding: rapid.Int64Range(1, 1_000_000).Draw(t, "asked"),
+			entries:     rapid.Int64Range(1, 50).Draw(t, "names"), nodes: rapid.Int64Range(1, 40).Draw(t, "nodes"),
 			nodeDelay: rapid.Int64Range(-1, 60).Draw(t, "node delay"), rackDelay: rapid.Int64Range(-1, 60).Draw(t, "rack delay")}
 		for _, at := range []yarn.Locality{yarn.NodeLocal, yarn.RackLocal, yarn.OffSwitch} {
 			more := d

@@ -82,7 +82,8 @@ type nodeRank struct {
 }
 
 func (r nodeRank) compare(other nodeRank) int {
-	return cmp.Or(compareBools(r.avoided, other.avoided), cmp.Compare(r.locality, other.locality), cmp.Compare(r.prolongs, other.prolongs),
+	return cmp.Or(compareBools(r.avoided, other.avoided), cmp.Compare(r.locality, other.locality),
+		cmp.Compare(r.prolongs, other.prolongs),
 		cmp.Compare(r.shape, other.shape), cmp.Compare(r.node, other.node))
 }
 
@@ -113,10 +114,12 @@ func (s *Scheduler) FreeNode(p *views.Partition, ask state.AskSlot) state.NodeSl
 }
 
 // nodesAfter returns what nodesFor returns once an ask has had some opportunities.
-func (s *Scheduler) nodesAfter(p *views.Partition, ask state.AskSlot, opportunities uint32, lent bool, most int) []nodeRank {
+func (s *Scheduler) nodesAfter(p *views.Partition, ask state.AskSlot, opportunities uint32, lent bool,
+	most int) []nodeRank {
 	k := s.State.Asks.Get(ask)
 	a := s.State.Apps.Get(k.App)
-	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k, opportunities), order: s.NodeOrder(p, a, s.now), found: s.ranks[:0]}
+	c := nodeChoice{s: s, app: a, ask: k, delay: s.delayOf(k, opportunities), order: s.NodeOrder(p, a, s.now),
+		found: s.ranks[:0]}
 	c.index = s.FreeNodes(p, lent, ShapeOrder(c.order))
 	within := c.index.Layout.BoundsFor(k.Size, s.KindsThatCount())
 	c.lookAtHosts()

@@ -86,7 +86,8 @@ func (r nodeRank) leadOver(next nodeRank, l *nodeindex.Layout) (lead Lead, kind 
 	}
 	for i, p := range l {
 		if r.shape.At(i) != next.shape.At(i) {
-			return map[nodeindex.PropertyKind]Lead{nodeindex.LeastUse: LessUsed, nodeindex.LeastOf: LessFree, nodeindex.MostOf: MoreFree}[p.Of], p.Kind
+			return map[nodeindex.PropertyKind]Lead{nodeindex.LeastUse: LessUsed, nodeindex.LeastOf: LessFree,
+				nodeindex.MostOf: MoreFree}[p.Of], p.Kind
 		}
 	}
 	return NoLead, 0

@@ -30,7 +30,8 @@ func (p Probe) Propose(app state.AppSlot, node state.NodeSlot) Proposal {
 	_, l.needUnreserve = on.UserCheck(s.LeafOf(a), a)
 	_, l.headroom = on.QueueLimit(s.LeafOf(a), l.limit, on.ReservedIn(a))
 	d := on.offer(app, node, &l)
-	return Proposal{d: d, Allocate: d.state == stateAllocated, Reserve: d.state == stateReserved, Size: d.size, Exchanged: d.exchanged}
+	return Proposal{d: d, Allocate: d.state == stateAllocated, Reserve: d.state == stateReserved, Size: d.size,
+		Exchanged: d.exchanged}
 }
 
 // Accept reports whether a proposal is still valid.

@@ -104,7 +104,8 @@ func (t *Trial) refusal(p *pass, node state.NodeSlot) Reason {
 	case fulfills:
 		return t.decided(p, p.place(t.app, t.ask, node, &Limits{}, true))
 	}
-	if why := t.decided(p, p.offerKey(t.app, t.ask, node, &Limits{headroom: p.At.Total.Times(2)})); why == LocalityDelay || why == OwnPartitionFirst || why == HoldsReservations {
+	if why := t.decided(p, p.offerKey(t.app, t.ask, node, &Limits{headroom: p.At.Total.Times(2)})); why == LocalityDelay ||
+		why == OwnPartitionFirst || why == HoldsReservations {
 		return why // whatever the limits are
 	}
 	l := t.limitsIn(p)

@@ -28,7 +28,8 @@ func (s *Scheduler) reserve(d *decision, am bool) {
 		return
 	}
 	a := s.State.Apps.Get(d.app)
-	s.Emit(&event.ReservationMade{Reservation: next, App: a.ID.Seq, Number: s.State.Meta.NextNumber(a), Key: d.key, Node: d.node, AM: am})
+	s.Emit(&event.ReservationMade{Reservation: next, App: a.ID.Seq, Number: s.State.Meta.NextNumber(a), Key: d.key,
+		Node: d.node, AM: am})
 }
 
 // A Place is what an ask could get on a node, whatever the limits are: the node as a reservation, a
@@ -175,7 +176,8 @@ func part(a, b int64) yarn.Fraction {
 // of these nodes, so the reservation must be on one of them.
 func (v *pass) exchanged(a *state.App, k *state.Ask, need yarn.Resource, limits bool) state.ReservationSlot {
 	for slot, r := range v.State.Reservations.Of(a) {
-		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && v.Config.Calculator.FitsIn(need, r.Size) && (!limits || v.Here(r)) && !v.HasPreempted(r) {
+		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && v.Config.Calculator.FitsIn(need, r.Size) &&
+			(!limits || v.Here(r)) && !v.HasPreempted(r) {
 			return slot
 		}
 	}
@@ -295,7 +297,8 @@ func (s *Scheduler) CancelUnwanted(app state.AppSlot) {
 }
 
 // CancelOtherSizes cancels the reservations of an ask whose size has changed.
-func (s *Scheduler) CancelOtherSizes(app state.AppSlot, key yarn.SchedulerKey, increaseOf state.ContainerSlot, size yarn.Resource) {
+func (s *Scheduler) CancelOtherSizes(app state.AppSlot, key yarn.SchedulerKey, increaseOf state.ContainerSlot,
+	size yarn.Resource) {
 	s.cancelWhere(app, yarn.CancelSizeChanged, func(r *state.Reservation) bool {
 		return r.Key == key && r.IncreaseOf == increaseOf && s.sizeFor(r) != size
 	})
@@ -305,7 +308,8 @@ func (s *Scheduler) CancelOtherSizes(app state.AppSlot, key yarn.SchedulerKey, i
 // YARN they stay forever (YARN-10902).
 func (s *Scheduler) CancelBlacklisted(app state.AppSlot) {
 	a := s.State.Apps.Get(app)
-	s.cancelWhere(app, yarn.CancelBlacklisted, func(r *state.Reservation) bool { return a.Blacklisted(s.State.Nodes.Get(r.Node)) })
+	s.cancelWhere(app, yarn.CancelBlacklisted,
+		func(r *state.Reservation) bool { return a.Blacklisted(s.State.Nodes.Get(r.Node)) })
 }
 
 // CancelIncrease cancels the reservation for an increase of a container that ends.
@@ -341,7 +345,10 @@ func (s *Scheduler) CancelLarger(node state.NodeSlot, total yarn.Resource) bool 
 // CancelAllUnservable cancels the reservations that their nodes can no longer serve.
 func (s *Scheduler) CancelAllUnservable() {
 	var nodes []state.NodeSlot
-	s.State.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool { nodes = append(nodes, r.Node); return true })
+	s.State.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
+		nodes = append(nodes, r.Node)
+		return true
+	})
 	for _, n := range nodes {
 		s.CancelUnservable(n)
 	}

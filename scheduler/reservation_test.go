@@ -32,7 +32,8 @@ func TestNeedsMore(t *testing.T) {
 		{1, 1, 2, 4, 3, 4, true},
 		{0, 0, 0, 1, 1, 8, false},
 	} {
-		k := claim{outstanding: c.n, reserved: c.r, reReservations: c.rr, size: gigabytes(c.size), minAlloc: gigabytes(c.least), maxAlloc: gigabytes(c.most)}
+		k := claim{outstanding: c.n, reserved: c.r, reReservations: c.rr, size: gigabytes(c.size),
+			minAlloc: gigabytes(c.least), maxAlloc: gigabytes(c.most)}
 		if got := k.needsMore(yarn.Calculator{Kinds: 2}); got != c.want {
 			t.Errorf("needsMore of %+v = %v, want %v", c, got, c.want)
 		}
@@ -40,7 +41,8 @@ func TestNeedsMore(t *testing.T) {
 }
 
 func TestDominantStarvationLooksAtTheLargestShare(t *testing.T) {
-	k := claim{outstanding: 1, reserved: 1, reReservations: 4, minAlloc: yarn.NewResource(1024, 1), maxAlloc: yarn.NewResource(8192, 4)}
+	k := claim{outstanding: 1, reserved: 1, reReservations: 4, minAlloc: yarn.NewResource(1024, 1),
+		maxAlloc: yarn.NewResource(8192, 4)}
 	k.size = yarn.NewResource(1024, 3) // 3/4 of the vcores: 4 · 1/4 = 1
 	if s := k.starvation(yarn.Calculator{Dominant: true, Kinds: 2}); s != 1 {
 		t.Errorf("S = %d, want 1", s)
@@ -57,7 +59,8 @@ func TestStarvationIsExact(t *testing.T) {
 		size := func(name string, most int64) yarn.Resource {
 			return yarn.NewResource(rapid.Int64Range(1, most).Draw(t, name), rapid.Int64Range(1, most).Draw(t, name+" vcores"))
 		}
-		k := claim{outstanding: rapid.Int64Range(0, 1_000_000).Draw(t, "asked"), reserved: rapid.Int64Range(1, 100_000).Draw(t, "held"),
+		k := claim{outstanding: rapid.Int64Range(0, 1_000_000).Draw(t, "asked"),
+			reserved:       rapid.Int64Range(1, 100_000).Draw(t, "held"),
 			reReservations: rapid.Int64Range(0, 1<<31).Draw(t, "re-reservations"), maxAlloc: size("most", 1<<40)}
 		k.size, k.minAlloc = size("size", k.maxAlloc[0]), yarn.NewResource(1, 1)
 		part := new(big.Rat)
@@ -81,7 +84,8 @@ func TestStarvationIsExact(t *testing.T) {
 			want = 0
 		}
 		got := k.starvation(calc)
-		if got != want && !(got >= k.outstanding+k.reserved && want >= k.outstanding+k.reserved) && !(got == 1<<31 && want > got) {
+		if got != want && !(got >= k.outstanding+k.reserved && want >= k.outstanding+k.reserved) &&
+			!(got == 1<<31 && want > got) {
 			t.Fatalf("S = %d, exactly %d of %+v", got, want, k)
 		}
 	})

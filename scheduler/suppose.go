@@ -28,7 +28,8 @@ func (s *Scheduler) StartAnyway(app state.AppSlot) {
 func (s *Scheduler) Resize(ask state.AskSlot, size yarn.Resource) {
 	k := s.State.Asks.Get(ask)
 	s.CancelOtherSizes(k.App, k.Key, 0, size)
-	s.Emit(&event.AskChanged{App: s.State.Apps.Get(k.App).ID.Seq, Key: k.Key, Name: yarn.Any, Count: k.Count, Size: size, Relax: k.Relax})
+	s.Emit(&event.AskChanged{App: s.State.Apps.Get(k.App).ID.Seq, Key: k.Key, Name: yarn.Any, Count: k.Count, Size: size,
+		Relax: k.Relax})
 }
 
 // EndDelays lets all asks wait so long that they may leave their hosts and racks, and borrow nodes of
@@ -47,7 +48,8 @@ func (s *Scheduler) EndDelays() (any bool) {
 		named, borrows := k.Entries > 1, s.Lends && s.borrower(k)
 		any = any || named || borrows
 		if named {
-			s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: math.MaxInt32, ReReservations: k.ReReservations})
+			s.Emit(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: math.MaxInt32,
+				ReReservations: k.ReReservations})
 		}
 		if borrows {
 			s.updateMisses(a, k.Key, s.OffersToMiss())

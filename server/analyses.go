@@ -21,12 +21,15 @@ type analyses struct {
 
 func (r *Replica) openAnalyses() error {
 	c, eager, log := r.opt.Config, r.opt.Config.Eager(), r.log.Named("analysis")
-	a := analyses{reasons: &reasons.Reasons{}, past: past.NewStates(r.cluster), causes: past.NewCauses(r.cluster, r.machine, eager, log)}
+	a := analyses{reasons: &reasons.Reasons{}, past: past.NewStates(r.cluster),
+		causes: past.NewCauses(r.cluster, r.machine, eager, log)}
 	a.preview = &preview.Preemption{ID: c.ID, Log: r.cluster, Past: a.past, Eager: eager}
-	a.forecasts = forecaster.New(forecaster.Config{ID: c.ID, Data: c.Data, Machine: r.machine, Log: r.cluster, Explain: a.reasons.Explain,
-		Every: r.parts.ForecastEvery, Now: r.parts.Now, Logger: log, Job: r.jobs.Job(job.Forecasts)})
-	a.shadow = host.New(host.Config{ID: c.ID, Eager: eager, Machine: r.machine, Log: r.cluster, Watch: reader{r.machine}.Watch,
-		Now: r.parts.Now, Logger: log, Job: r.jobs.Job(job.Shadow)})
+	a.forecasts = forecaster.New(forecaster.Config{ID: c.ID, Data: c.Data, Machine: r.machine, Log: r.cluster,
+		Explain: a.reasons.Explain,
+		Every:   r.parts.ForecastEvery, Now: r.parts.Now, Logger: log, Job: r.jobs.Job(job.Forecasts)})
+	a.shadow = host.New(host.Config{ID: c.ID, Eager: eager, Machine: r.machine, Log: r.cluster,
+		Watch: reader{r.machine}.Watch,
+		Now:   r.parts.Now, Logger: log, Job: r.jobs.Job(job.Shadow)})
 	r.analyses = a
 	return nil
 }

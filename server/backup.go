@@ -58,7 +58,8 @@ func (s snapshots) Save(ctx context.Context, stale bool) (api.Snapshot, io.ReadC
 	if err != nil {
 		return api.Snapshot{}, nil, errors.Join(err, f.Close())
 	}
-	return api.Snapshot{ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term, Bytes: size.Size(), AtMillis: time.Now().UnixMilli(),
+	return api.Snapshot{ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term, Bytes: size.Size(),
+		AtMillis:  time.Now().UnixMilli(),
 		ClusterID: info.Header.ClusterID, Digest: fmt.Sprintf("%016x", st.Digest())}, f, nil
 }
 
@@ -85,25 +86,29 @@ func scratch(write func(w io.Writer) error) (*os.File, error) {
 // Restore implements v1.Snapshots. It first decodes the whole file. Then it closes the sequencer,
 // so that no decision is planned on the old state, raises the epoch and passes the state to the
 // cluster. If the snapshot has no access tokens, the cluster's tokens remain valid.
-func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState string, dryRun bool, by input.Caller) (api.Restored, error) {
+func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState string, dryRun bool,
+	by input.Caller) (api.Restored, error) {
 	h, st, err := snapshot.Read(bufio.NewReaderSize(in, 1<<20))
 	if errors.Is(err, snapshot.ErrFormat) {
 		return api.Restored{}, versionTooOld(err)
 	}
 	if err != nil {
-		return api.Restored{}, &api.Error{Code: "SNAPSHOT_DAMAGED", Message: err.Error(), Remedy: "use another snapshot; nothing was changed", Status: 409}
+		return api.Restored{}, &api.Error{Code: "SNAPSHOT_DAMAGED", Message: err.Error(),
+			Remedy: "use another snapshot; nothing was changed", Status: 409}
 	}
 	if err := s.mayReplace(h, replaceState); err != nil {
 		return api.Restored{}, err
 	}
 	now, _ := s.r.machine.Fork()
-	out := api.Restored{ClusterID: h.ClusterID, Index: h.Index, Epoch: max(st.Meta.Epoch, now.Meta.Epoch) + 1, Apps: st.Apps.Len(), Nodes: st.Nodes.Len(), DryRun: dryRun,
+	out := api.Restored{ClusterID: h.ClusterID, Index: h.Index, Epoch: max(st.Meta.Epoch, now.Meta.Epoch) + 1,
+		Apps: st.Apps.Len(), Nodes: st.Nodes.Len(), DryRun: dryRun,
 		TokensKept: st.Access.Keep(now.Access)}
 	if dryRun {
 		return out, nil
 	}
 	if !s.r.cluster.IsLeader() {
-		return api.Restored{}, &api.Error{Code: api.CodeNotLeader, Message: "a snapshot is restored by the leader", Remedy: "send it to the leader: see \"rmd cluster members\"", Status: 409}
+		return api.Restored{}, &api.Error{Code: api.CodeNotLeader, Message: "a snapshot is restored by the leader",
+			Remedy: "send it to the leader: see \"rmd cluster members\"", Status: 409}
 	}
 	resume, err := s.lastState(ctx)
 	defer resume()
@@ -115,7 +120,8 @@ func (s snapshots) Restore(ctx context.Context, in io.Reader, replaceState strin
 	st.Audit.Keep(&now.Audit)
 	running := now.Meta
 	running.ClusterID = s.r.cluster.ClusterID()
-	if err := RaiseEpoch(st, running, "restored from a snapshot of cluster "+h.ClusterID+" at index "+strconv.FormatUint(h.Index, 10), s.r.parts.Now()); err != nil {
+	if err := RaiseEpoch(st, running, "restored from a snapshot of cluster "+h.ClusterID+" at index "+
+		strconv.FormatUint(h.Index, 10), s.r.parts.Now()); err != nil {
 		return api.Restored{}, err
 	}
 	out.Epoch = st.Meta.Epoch
@@ -137,7 +143,8 @@ func (s snapshots) record(h snapshot.Header, st *state.State, lastMillis int64, 
 		return err
 	}
 	return st.Apply(audit.Entry(&input.Audit{Who: by.Who, From: by.From, Action: v1.ActionRestore,
-		Target: fmt.Sprintf("snapshot of cluster %s at index %d, term %d", h.ClusterID, h.Index, h.Term), Result: event.AuditDone}))
+		Target: fmt.Sprintf("snapshot of cluster %s at index %d, term %d", h.ClusterID, h.Index, h.Term),
+		Result: event.AuditDone}))
 }
 
 // lastState closes the sequencer until resume is called, and waits until everything that the
@@ -166,15 +173,19 @@ func (s snapshots) mayReplace(h snapshot.Header, replaceState string) error {
 	fresh := now.Apps.Len() == 0 && now.Nodes.Len() == 0
 	switch {
 	case replaceState != "" && replaceState != own:
-		return &api.Error{Code: "CLUSTER_ID_DIFFERS", Message: fmt.Sprintf("this cluster is %s, not %s", own, replaceState), Remedy: "name the running cluster whose state may be overwritten", Status: 409}
+		return &api.Error{Code: "CLUSTER_ID_DIFFERS", Message: fmt.Sprintf("this cluster is %s, not %s", own, replaceState),
+			Remedy: "name the running cluster whose state may be overwritten", Status: 409}
 	case replaceState == "" && !fresh:
-		return &api.Error{Code: "NOT_FRESH", Message: fmt.Sprintf("cluster %s has %d applications and %d nodes", own, now.Apps.Len(), now.Nodes.Len()), Remedy: "restore into a fresh cluster; to give up all of this state, use --replace-state " + own, Status: 409}
+		return &api.Error{Code: "NOT_FRESH", Message: fmt.Sprintf("cluster %s has %d applications and %d nodes", own,
+			now.Apps.Len(), now.Nodes.Len()),
+			Remedy: "restore into a fresh cluster; to give up all of this state, use --replace-state " + own, Status: 409}
 	}
 	return nil
 }
 
 func versionTooOld(err error) error {
-	return &api.Error{Code: "VERSION_TOO_OLD", Message: "the snapshot was " + err.Error(), Remedy: "upgrade rmd first; nothing was changed", Status: 409}
+	return &api.Error{Code: "VERSION_TOO_OLD", Message: "the snapshot was " + err.Error(),
+		Remedy: "upgrade rmd first; nothing was changed", Status: 409}
 }
 
 // RaiseEpoch prepares a state for use in place of the running one. Identifiers that are assigned

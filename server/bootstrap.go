@@ -96,7 +96,8 @@ func (r *Replica) firstInput(clusterID string, queues []capacity.Property) (*inp
 		return nil, err
 	}
 	hosts := r.firstHosts()
-	return &input.InitCluster{ClusterID: clusterID, ClusterTimestamp: r.parts.Now().UnixMilli(), Properties: props, Entropy: r.parts.Entropy(),
+	return &input.InitCluster{ClusterID: clusterID, ClusterTimestamp: r.parts.Now().UnixMilli(), Properties: props,
+		Entropy: r.parts.Entropy(),
 		Include: hosts.Include, Exclude: hosts.Exclude}, nil
 }
 
@@ -115,7 +116,8 @@ func (r *Replica) checkFirst(queues []capacity.Property) error {
 // unreadable returns the answer for a first configuration that cannot be read or that the planner
 // refuses.
 func unreadable(err error) *api.Error {
-	e := problem.New(string(input.InvalidQueues), "the first configuration of the cluster is refused: "+err.Error(), "correct the queue configuration; the cluster has no other problem")
+	e := problem.New(string(input.InvalidQueues), "the first configuration of the cluster is refused: "+err.Error(),
+		"correct the queue configuration; the cluster has no other problem")
 	var fault *input.Refusal
 	if errors.As(err, &fault) {
 		e.Message, e.Details = "the first configuration of the cluster is refused: "+fault.What, fault.Details
@@ -129,7 +131,8 @@ func (r *Replica) refuseSeed(err error) {
 	e.Remedy = "correct the queue configuration of " + r.ID() + ", and restart it"
 	r.seeding.refuse(e)
 	_ = r.jobs.Job(job.Init).Done(err)
-	r.log.Error("the first configuration of the cluster is refused; correct it, and restart this replica", "error", err, "details", e.Details)
+	r.log.Error("the first configuration of the cluster is refused; correct it, and restart this replica", "error", err,
+		"details", e.Details)
 }
 
 // firstHosts returns the include and exclude lists of Hadoop's files.
@@ -152,7 +155,8 @@ func (r *Replica) noteRecovery() {
 	if id.Recovered == nil {
 		return
 	}
-	in := &input.Audit{Who: id.Recovered.By, From: id.ID + "'s disk", Action: "recover", Target: id.ClusterID, Result: "done at " + id.Recovered.At.Format(time.RFC3339)}
+	in := &input.Audit{Who: id.Recovered.By, From: id.ID + "'s disk", Action: "recover", Target: id.ClusterID,
+		Result: "done at " + id.Recovered.At.Format(time.RFC3339)}
 	_, _, err := r.seq.Do(r.ctx, input.Request{Input: in})
 	if err == nil {
 		err = r.cluster.RecoveryNoted()

@@ -47,7 +47,8 @@ func TestNewClusterHostLists(t *testing.T) {
 	for _, key := range []string{"", "scheduler.", "resource-tracker.", "admin."} {
 		put("yarn.resourcemanager."+key+"address", portblock.Loopback(free.Take()))
 	}
-	for name, text := range map[string]string{exclude: "gone\nn1 # broken\n", filepath.Join(dir, "yarn-site.xml"): "<configuration>" + text + "</configuration>"} {
+	for name, text := range map[string]string{exclude: "gone\nn1 # broken\n",
+		filepath.Join(dir, "yarn-site.xml"): "<configuration>" + text + "</configuration>"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,9 @@ func TestNewClusterHostLists(t *testing.T) {
 	k.ID, k.Cluster, k.Data, k.HadoopConfDir = "rm1", "prod", filepath.Join(t.TempDir(), "data"), dir
 	k.Raft.Listen, k.HTTP.Listen = portblock.Loopback(free.Take()), portblock.Loopback(free.Take())
 	inputs := make(chan input.Input, 64)
-	r := openAlone(t, Options{Config: k, Parts: Parts{Planner: func(p *planner.Planner) leader.Planner { return planned{p, inputs} }}})
+	r := openAlone(t, Options{Config: k, Parts: Parts{Planner: func(p *planner.Planner) leader.Planner {
+		return planned{p, inputs}
+	}}})
 	soon(t, "the cluster is initialized", func() bool { st, _ := r.machine.Fork(); return st.Meta.ClusterID != "" })
 	in, ok := (<-inputs).(*input.InitCluster)
 	if !ok || !slices.Equal(in.Exclude, []string{"gone", "n1"}) || len(in.Include) > 0 {
@@ -74,10 +77,12 @@ func TestFirstQueuesTooLarge(t *testing.T) {
 	k := config.Default()
 	k.ID, k.Cluster, k.Data = "rm1", "prod", filepath.Join(t.TempDir(), "data")
 	k.Raft.Listen, k.HTTP.Listen = portblock.Loopback(free.Take()), portblock.Loopback(free.Take())
-	queues := []capacity.Property{{Name: "yarn.scheduler.capacity.root.queues", Value: "a"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}}
+	queues := []capacity.Property{{Name: "yarn.scheduler.capacity.root.queues", Value: "a"},
+		{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}}
 	users := strings.Repeat("user,", entryMax/80) // a sixteenth
 	for i := range 17 {
-		queues = append(queues, capacity.Property{Name: fmt.Sprintf("yarn.scheduler.capacity.root.a.note%d", i), Value: users})
+		queues = append(queues, capacity.Property{Name: fmt.Sprintf("yarn.scheduler.capacity.root.a.note%d", i),
+			Value: users})
 	}
 	r := openAlone(t, Options{Config: k, Queues: queues})
 	soon(t, "the configuration is refused", func() bool { return r.seeding.refusal() != nil })

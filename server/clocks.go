@@ -92,7 +92,8 @@ func (c *clocks) warning() string {
 	if d < 0 {
 		side = "behind"
 	}
-	return fmt.Sprintf("this machine's clock is %s %s the clocks of the other replicas: set it", d.Abs().Round(time.Second), side)
+	return fmt.Sprintf("this machine's clock is %s %s the clocks of the other replicas: set it",
+		d.Abs().Round(time.Second), side)
 }
 
 // watchClocks asks the other replicas for their clocks until the replica ends.

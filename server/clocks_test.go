@@ -12,7 +12,9 @@ import (
 func TestWrongClock(t *testing.T) {
 	right := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	var off, passed time.Duration
-	c := &clocks{wall: func() time.Time { return right.Add(passed + off) }, elapsed: func() time.Duration { return passed }}
+	c := &clocks{wall: func() time.Time {
+		return right.Add(passed + off)
+	}, elapsed: func() time.Duration { return passed }}
 	check := func(what string, wantOff time.Duration, warning string) {
 		t.Helper()
 		if got := c.now().Sub(right.Add(passed)); got != wantOff {

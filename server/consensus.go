@@ -108,15 +108,18 @@ func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 		if m.LastContact < 0 {
 			contact = -1
 		}
-		out = append(out, api.Member{ID: m.ID, Incarnation: m.Incarnation, Address: m.Address, Voter: m.Voter, Pending: m.Pending, Leader: m.Leader,
+		out = append(out, api.Member{ID: m.ID, Incarnation: m.Incarnation, Address: m.Address, Voter: m.Voter,
+			Pending: m.Pending, Leader: m.Leader,
 			Role: m.Role, State: m.State, Term: m.Term, Commit: m.Commit, Applied: m.Applied, LastIndex: m.LastIndex, Lag: m.Lag,
-			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full, Problem: m.Problem,
+			LastContactMillis: contact, Version: m.Version, Level: m.Level, DiskFree: m.DiskFree, DiskFull: m.Full,
+			Problem: m.Problem,
 			Warning: m.Warning, Stalled: m.Stalled, Unreached: m.Unreached})
 	}
 	for id, a := range c.r.aboutAll(ctx, members) { // each address has its own place, so the order does not matter
 		for i := range out {
 			if out[i].ID == id {
-				out[i].HTTPAddress, out[i].HTTPSAddress, out[i].Ports, out[i].Files, out[i].Witness = a.HTTP, a.HTTPS, a.Ports, a.Files, a.Witness
+				out[i].HTTPAddress, out[i].HTTPSAddress, out[i].Ports, out[i].Files, out[i].Witness = a.HTTP, a.HTTPS, a.Ports,
+					a.Files, a.Witness
 			}
 		}
 	}
@@ -200,7 +203,8 @@ func (c consensus) Init(ctx context.Context, req api.InitRequest) (api.InitReply
 			return api.InitReply{}, err
 		}
 	}
-	return api.InitReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), Address: c.r.PeerAddr(), DryRun: req.DryRun}, nil
+	return api.InitReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), Address: c.r.PeerAddr(), DryRun: req.DryRun},
+		nil
 }
 
 // Join implements v1.Consensus.
@@ -212,7 +216,8 @@ func (c consensus) Join(ctx context.Context, req api.JoinRequest) (api.JoinReply
 	if err := c.r.cluster.Join(ctx, req.Leaders, req.Token, false); err != nil {
 		return api.JoinReply{}, err
 	}
-	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), Voter: c.r.cluster.Identity().Role == cluster.RoleVoter}, nil
+	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(),
+		Voter: c.r.cluster.Identity().Role == cluster.RoleVoter}, nil
 }
 
 // Promote implements v1.Consensus.

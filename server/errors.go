@@ -13,11 +13,17 @@ import (
 )
 
 var (
-	noLeader = api.Error{Code: api.CodeNoLeader, Message: "no replica leads now", Remedy: "wait for an election, or see \"rmd cluster status\"", Status: http.StatusServiceUnavailable}
-	unknown  = api.Error{Code: "UNKNOWN_OUTCOME", Message: "leadership changed while it was being done, the outcome is unknown", Remedy: "look at the state, or repeat the call with the same " + api.HeaderKey, Status: http.StatusGatewayTimeout}
-	busy     = api.Error{Code: api.CodeBusy, Message: "too many calls wait", Remedy: "try again a little later", Status: http.StatusServiceUnavailable, RetryAfterMillis: 100}
-	stopping = api.Error{Code: api.CodeNotReady, Message: "this replica is stopping", Remedy: "ask another one", Status: http.StatusServiceUnavailable}
-	diskFull = api.Error{Code: "DISK_FULL", Message: "the leader's disk is full, writes are refused", Remedy: "free space on it; leadership moves when another replica has some", Status: http.StatusInsufficientStorage}
+	noLeader = api.Error{Code: api.CodeNoLeader, Message: "no replica leads now",
+		Remedy: "wait for an election, or see \"rmd cluster status\"", Status: http.StatusServiceUnavailable}
+	unknown = api.Error{Code: "UNKNOWN_OUTCOME",
+		Message: "leadership changed while it was being done, the outcome is unknown",
+		Remedy:  "look at the state, or repeat the call with the same " + api.HeaderKey, Status: http.StatusGatewayTimeout}
+	busy = api.Error{Code: api.CodeBusy, Message: "too many calls wait", Remedy: "try again a little later",
+		Status: http.StatusServiceUnavailable, RetryAfterMillis: 100}
+	stopping = api.Error{Code: api.CodeNotReady, Message: "this replica is stopping", Remedy: "ask another one",
+		Status: http.StatusServiceUnavailable}
+	diskFull = api.Error{Code: "DISK_FULL", Message: "the leader's disk is full, writes are refused",
+		Remedy: "free space on it; leadership moves when another replica has some", Status: http.StatusInsufficientStorage}
 )
 
 // known maps errors to REST answers. The first match counts.

@@ -24,8 +24,9 @@ type expiryCache struct {
 // of returns the timeouts of nodes, AMs and unused containers in the queue configuration of a state.
 func (c *expiryCache) of(st *state.State) leader.Expiry {
 	v := st.Versions.Current()
-	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000, UntrackedMillis: 60_000,
-		SilentMillis: c.silentMillis(1000, 2)}
+	builtIn := leader.Expiry{NodeMillis: 600_000, AttemptMillis: 600_000, ContainerMillis: 600_000,
+		UntrackedMillis: 60_000,
+		SilentMillis:    c.silentMillis(1000, 2)}
 	if v == nil {
 		return builtIn
 	}
@@ -39,7 +40,8 @@ func (c *expiryCache) of(st *state.State) leader.Expiry {
 		return builtIn
 	}
 	c.version, c.observes = v.Version, cfg.Preemption.ObserveOnly
-	c.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis, ContainerMillis: cfg.ContainerAllocationExpiryMillis,
+	c.expiry = leader.Expiry{NodeMillis: cfg.NodeExpiryMillis, AttemptMillis: cfg.AMExpiryMillis,
+		ContainerMillis: cfg.ContainerAllocationExpiryMillis,
 		UntrackedMillis: cfg.NodeUntrackedMillis, ManageMillis: cfg.ManageMillis,
 		SilentMillis: c.silentMillis(cfg.NodeHeartbeatMillis, cfg.SkipNodeMultiplier)}
 	if cfg.Preemption.Enabled {

@@ -23,7 +23,8 @@ func TestEveryJobIsRegistered(t *testing.T) {
 	ports := portblock.Open(t).TakeAll(6)
 	site := "<configuration>"
 	for i, key := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address"} {
-		site += "<property><name>yarn.resourcemanager." + key + "</name><value>" + portblock.Loopback(ports[i]) + "</value></property>"
+		site += "<property><name>yarn.resourcemanager." + key + "</name><value>" + portblock.Loopback(ports[i]) +
+			"</value></property>"
 	}
 	if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(site+"</configuration>"), 0o600); err != nil {
 		t.Fatal(err)
@@ -43,7 +44,8 @@ func TestEveryJobIsRegistered(t *testing.T) {
 		}
 	}
 	r.Reloaded(errors.New("rmd.yaml:3: unknown key"))
-	if p := r.jobs.Problem(); !strings.Contains(p, "reload: cannot read the configuration again: rmd.yaml:3: unknown key") {
+	if p := r.jobs.Problem(); !strings.Contains(p,
+		"reload: cannot read the configuration again: rmd.yaml:3: unknown key") {
 		t.Errorf("after a reload that failed the problem is %q", p)
 	}
 	r.Reloaded(nil)

@@ -22,7 +22,8 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 		f := r.failover.follow(l, time.Now())
 		r.mu.Unlock()
 		if f != nil {
-			r.log.Info("new leader", "leader", f.NewLeader, "term", f.Term, "without_leader_ms", fmt.Sprintf("%.1f", f.Millis), "before", f.OldLeader)
+			r.log.Info("new leader", "leader", f.NewLeader, "term", f.Term, "without_leader_ms", fmt.Sprintf("%.1f", f.Millis),
+				"before", f.OldLeader)
 			r.metrics.ObserveFailover(time.Duration(f.Millis * float64(time.Millisecond)))
 		}
 		r.ready.follow(r.ctx, l)

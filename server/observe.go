@@ -18,7 +18,8 @@ import (
 // what a round would have decided.
 func (r *Replica) planned(kind input.Kind, took time.Duration) {
 	r.metrics.ObservePlan(kind, took)
-	if kind != input.KindPreemptionRound || !r.expiry.onlyObserves() || !r.observer.mu.TryLock() { // if locked, the previous round is still being examined
+	// if locked, the previous round is still being examined
+	if kind != input.KindPreemptionRound || !r.expiry.onlyObserves() || !r.observer.mu.TryLock() {
 		return
 	}
 	r.wg.Go(func() {
@@ -40,7 +41,8 @@ func (o *preemptionObserver) look(st *state.State, log hclog.Logger) {
 		return
 	}
 	for _, s := range o.news(d.Next.Warns) {
-		log.Info("preemption only observes; it would warn", "containers", containersOf(s), "node", s.Node, "for", cmp.Or(s.App, s.Queue), "cause", s.Cause, "because", s.Text)
+		log.Info("preemption only observes; it would warn", "containers", containersOf(s), "node", s.Node, "for",
+			cmp.Or(s.App, s.Queue), "cause", s.Cause, "because", s.Text)
 	}
 }
 

@@ -28,7 +28,8 @@ func (r *Replica) openPeer() error {
 		return nil
 	}
 	p := peer.DefaultConfig()
-	p.ClusterName, p.ID, p.Listen, p.Advertise, p.Logger = c.Cluster, c.ID, c.Raft.Listen, c.Raft.Advertise, r.log.Named("peer")
+	p.ClusterName, p.ID, p.Listen, p.Advertise, p.Logger = c.Cluster, c.ID, c.Raft.Listen, c.Raft.Advertise,
+		r.log.Named("peer")
 	p.ConnsMax, p.PendingMax = min(p.ConnsMax, r.files.Members), min(p.PendingMax, r.files.Unknown)
 	p.FrameMax = entryMax // an input is smaller than the entry that it causes
 	if r.certs != nil {

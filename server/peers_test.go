@@ -37,7 +37,8 @@ func TestPagesOverTLSOnly(t *testing.T) {
 	if err := os.Chmod(k.Data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	k.Raft.Listen, k.HTTP.Listen, k.HTTP.ListenTLS, k.TLS = portblock.Loopback(at.Take()), off, portblock.Loopback(at.Take()), ca.issue("prod", "rm1")
+	k.Raft.Listen, k.HTTP.Listen, k.HTTP.ListenTLS, k.TLS = portblock.Loopback(at.Take()), off,
+		portblock.Loopback(at.Take()), ca.issue("prod", "rm1")
 	r, err := Open(Options{Config: k, Version: "test", Logger: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)

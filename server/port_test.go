@@ -95,7 +95,8 @@ type intruder struct {
 	id string
 }
 
-func newIntruder(t *testing.T, conf config.TLS, cluster, clusterID, id, incarnation string, key ed25519.PrivateKey) intruder {
+func newIntruder(t *testing.T, conf config.TLS, cluster, clusterID, id, incarnation string,
+	key ed25519.PrivateKey) intruder {
 	t.Helper()
 	loaded, err := config.LoadTLS(conf)
 	if err != nil {
@@ -146,7 +147,8 @@ func TestMethodsAreDeclared(t *testing.T) {
 	r := openTLS(t, newAuthority(t, "prod"), "rm1")
 	served := r.peer.(*peer.Server).Methods()
 	for _, number := range served {
-		if !slices.ContainsFunc(protocol.Methods, func(m protocol.Method) bool { return m.Number == number && m.Caller != "" && m.Name != "" }) {
+		if !slices.ContainsFunc(protocol.Methods,
+			func(m protocol.Method) bool { return m.Number == number && m.Caller != "" && m.Name != "" }) {
 			t.Errorf("method %d does not declare in protocol.Methods who may call it", number)
 		}
 	}
@@ -162,7 +164,8 @@ func TestMethodsAreDeclared(t *testing.T) {
 	}
 	// Raft requests have no registry. These are all that the library's transport interface can
 	// send.
-	for _, name := range []string{"AppendEntries", "InstallSnapshot", "RequestVote", "RequestPreVote", "TimeoutNow", "liveness"} {
+	for _, name := range []string{"AppendEntries", "InstallSnapshot", "RequestVote", "RequestPreVote",
+		"TimeoutNow", "liveness"} {
 		if !seen[name] {
 			t.Errorf("%s does not declare in protocol.Methods who may send it", name)
 		}
@@ -182,24 +185,36 @@ func TestPortRefusesWhoIsNoMember(t *testing.T) {
 	joinWithToken(t, rm1, rm2)
 	removed := rm2.cluster.Identity()
 	certOfRemoved, dirOfRemoved := rm2.opt.Config.TLS, rm2.opt.Config.Data
-	soon(t, "rm2 is removed", func() bool { return rm1.cluster.Remove("rm2", true) == nil && !rm1.cluster.HasMember("rm2") })
+	soon(t, "rm2 is removed",
+		func() bool { return rm1.cluster.Remove("rm2", true) == nil && !rm1.cluster.HasMember("rm2") })
 	_ = rm2.Close()
 
 	id := rm1.cluster.Identity()
 	drawnKey, drawnName := drawn(t)
 	other := newAuthority(t, "prod")
 	for name, who := range map[string]intruder{
-		"a removed replica":                       newIntruder(t, certOfRemoved, "prod", id.ClusterID, "rm2", removed.Incarnation, keyOf(t, dirOfRemoved)),
-		"a removed replica with a new name":       newIntruder(t, certOfRemoved, "prod", id.ClusterID, "rm2", drawnName, drawnKey),
-		"a removed replica with a made-up name":   newIntruder(t, certOfRemoved, "prod", id.ClusterID, "rm2", "0123456789abcdef", nil),
-		"a replica that was never admitted":       newIntruder(t, ca.issue("prod", "rm9"), "prod", id.ClusterID, "rm9", drawnName, drawnKey),
-		"one never admitted, without a proof":     newIntruder(t, ca.issue("prod", "rm9"), "prod", id.ClusterID, "rm9", drawnName, nil),
-		"a member's name with another key":        newIntruder(t, ca.issue("prod", "rm1"), "prod", id.ClusterID, "rm1", id.Incarnation, drawnKey),
-		"a member's name without a key":           newIntruder(t, ca.issue("prod", "rm1"), "prod", id.ClusterID, "rm1", id.Incarnation, nil),
-		"a member's name on another certificate":  newIntruder(t, ca.issue("prod", "rm9"), "prod", id.ClusterID, "rm1", id.Incarnation, drawnKey),
-		"a foreign CA":                            newIntruder(t, other.issue("prod", "rm1"), "prod", id.ClusterID, "rm1", id.Incarnation, drawnKey),
-		"the same CA, another cluster":            newIntruder(t, ca.issue("test", "rm1"), "test", id.ClusterID, "rm1", drawnName, drawnKey),
-		"the same CA, another cluster, our words": newIntruder(t, ca.issue("test", "rm1"), "prod", id.ClusterID, "rm1", drawnName, drawnKey),
+		"a removed replica": newIntruder(t, certOfRemoved, "prod", id.ClusterID, "rm2",
+			removed.Incarnation, keyOf(t, dirOfRemoved)),
+		"a removed replica with a new name": newIntruder(t, certOfRemoved, "prod", id.ClusterID, "rm2",
+			drawnName, drawnKey),
+		"a removed replica with a made-up name": newIntruder(t, certOfRemoved, "prod", id.ClusterID, "rm2",
+			"0123456789abcdef", nil),
+		"a replica that was never admitted": newIntruder(t, ca.issue("prod", "rm9"), "prod", id.ClusterID, "rm9",
+			drawnName, drawnKey),
+		"one never admitted, without a proof": newIntruder(t, ca.issue("prod", "rm9"), "prod", id.ClusterID, "rm9",
+			drawnName, nil),
+		"a member's name with another key": newIntruder(t, ca.issue("prod", "rm1"), "prod", id.ClusterID, "rm1",
+			id.Incarnation, drawnKey),
+		"a member's name without a key": newIntruder(t, ca.issue("prod", "rm1"), "prod", id.ClusterID, "rm1",
+			id.Incarnation, nil),
+		"a member's name on another certificate": newIntruder(t, ca.issue("prod", "rm9"), "prod", id.ClusterID, "rm1",
+			id.Incarnation, drawnKey),
+		"a foreign CA": newIntruder(t, other.issue("prod", "rm1"), "prod", id.ClusterID, "rm1",
+			id.Incarnation, drawnKey),
+		"the same CA, another cluster": newIntruder(t, ca.issue("test", "rm1"), "test", id.ClusterID, "rm1",
+			drawnName, drawnKey),
+		"the same CA, another cluster, our words": newIntruder(t, ca.issue("test", "rm1"), "prod", id.ClusterID, "rm1",
+			drawnName, drawnKey),
 	} {
 		t.Run(name, func(t *testing.T) { attack(t, rm1, who) })
 	}
@@ -210,11 +225,13 @@ func joinWithToken(t *testing.T, leader, joiner *Replica) {
 	t.Helper()
 	hash := sha256.Sum256([]byte("let me in"))
 	soon(t, "a join token is made", func() bool {
-		reply, _, err := leader.forwarder.Do(t.Context(), input.Request{Input: &input.CreateJoinToken{Hash: hash[:], Voter: true, TTLMillis: time.Hour.Milliseconds()}})
+		reply, _, err := leader.forwarder.Do(t.Context(),
+			input.Request{Input: &input.CreateJoinToken{Hash: hash[:], Voter: true, TTLMillis: time.Hour.Milliseconds()}})
 		return err == nil && reply.Refused() == nil
 	})
 	soon(t, joiner.ID()+" joins", func() bool {
-		return joiner.cluster.Join(t.Context(), []string{leader.PeerAddr()}, "let me in", false) == nil || joiner.cluster.ClusterID() != ""
+		return joiner.cluster.Join(t.Context(), []string{leader.PeerAddr()}, "let me in", false) == nil ||
+			joiner.cluster.ClusterID() != ""
 	})
 }
 
@@ -241,7 +258,8 @@ func attack(t *testing.T, victim *Replica, who intruder) {
 		t.Error("it hears where the replica stands")
 	case <-time.After(50 * time.Millisecond):
 	}
-	if leader, _ := victim.cluster.Leader(); victim.cluster.Term() != term || leader != "rm1" || !victim.cluster.IsLeader() {
+	if leader, _ := victim.cluster.Leader(); victim.cluster.Term() != term || leader != "rm1" ||
+		!victim.cluster.IsLeader() {
 		t.Errorf("term %d is %d now, the leader %q", term, victim.cluster.Term(), leader)
 	}
 	if st, _ := victim.machine.Fork(); len(st.Access) != tokens || len(victim.cluster.Members()) != members {
@@ -298,11 +316,18 @@ func (r *Replica) attackRaft(t *testing.T, who intruder, term uint64) {
 	for _, name := range []string{who.id, string(self)} {
 		h := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(name), Addr: []byte(who.Addr())}
 		for what, err := range map[string]error{
-			"AppendEntries":  trans.AppendEntries(self, to, &raft.AppendEntriesRequest{RPCHeader: h, Term: term}, &raft.AppendEntriesResponse{}),
-			"RequestVote":    trans.RequestVote(self, to, &raft.RequestVoteRequest{RPCHeader: h, Term: term, LastLogIndex: 1 << 40, LastLogTerm: term}, &raft.RequestVoteResponse{}),
-			"RequestPreVote": trans.(raft.WithPreVote).RequestPreVote(self, to, &raft.RequestPreVoteRequest{RPCHeader: h, Term: term, LastLogIndex: 1 << 40, LastLogTerm: term}, &raft.RequestPreVoteResponse{}),
-			"TimeoutNow":     trans.TimeoutNow(self, to, &raft.TimeoutNowRequest{RPCHeader: h}, &raft.TimeoutNowResponse{}),
-			"InstallSnapshot": trans.InstallSnapshot(self, to, &raft.InstallSnapshotRequest{RPCHeader: h, Term: term, SnapshotVersion: 1, LastLogIndex: 1 << 40, LastLogTerm: term, Size: 4},
+			"AppendEntries": trans.AppendEntries(self, to, &raft.AppendEntriesRequest{RPCHeader: h, Term: term},
+				&raft.AppendEntriesResponse{}),
+			"RequestVote": trans.RequestVote(self, to,
+				&raft.RequestVoteRequest{RPCHeader: h, Term: term, LastLogIndex: 1 << 40, LastLogTerm: term},
+				&raft.RequestVoteResponse{}),
+			"RequestPreVote": trans.(raft.WithPreVote).RequestPreVote(self, to,
+				&raft.RequestPreVoteRequest{RPCHeader: h, Term: term, LastLogIndex: 1 << 40, LastLogTerm: term},
+				&raft.RequestPreVoteResponse{}),
+			"TimeoutNow": trans.TimeoutNow(self, to, &raft.TimeoutNowRequest{RPCHeader: h}, &raft.TimeoutNowResponse{}),
+			"InstallSnapshot": trans.InstallSnapshot(self, to,
+				&raft.InstallSnapshotRequest{RPCHeader: h, Term: term, SnapshotVersion: 1, LastLogIndex: 1 << 40,
+					LastLogTerm: term, Size: 4},
 				&raft.InstallSnapshotResponse{}, strings.NewReader("RMDS")),
 		} {
 			if err == nil {

@@ -32,7 +32,8 @@ func (r *Replica) openMachine() error {
 // openCluster opens Raft and its stores.
 func (r *Replica) openCluster() error {
 	k := clusterConfig(r.opt.Config)
-	k.Peer, k.FSM, k.Logger, k.OnFatal, k.Version = r.peer, r.parts.FSM(r.machine), r.log.Named("cluster"), r.fatal, r.opt.Version
+	k.Peer, k.FSM, k.Logger, k.OnFatal, k.Version = r.peer, r.parts.FSM(r.machine), r.log.Named("cluster"),
+		r.fatal, r.opt.Version
 	k.Options, k.Level = r.parts.Stores, uint64(r.parts.Level)
 	k.FeatureLevel = func() uint64 { st, _ := r.machine.Fork(); return uint64(st.Meta.Level) }
 	k.VerifySnapshot, k.VerifyEntry = verifySnapshot(r.parts.Level), r.machine.Verify

@@ -77,7 +77,8 @@ func Open(opt Options) (*Replica, error) {
 		leaderships: make(chan cluster.Leadership, 16), failover: &failoverClock{}}
 	r.clocks.wall, r.clocks.elapsed = r.parts.Now, r.parts.Elapsed
 	r.ctx, r.cancel = context.WithCancel(context.Background())
-	for _, name := range []job.Name{job.Certificates, job.Init, job.Reload} { // the others are registered by the parts that run them
+	// the others are registered by the parts that run them
+	for _, name := range []job.Name{job.Certificates, job.Init, job.Reload} {
 		r.jobs.Job(name)
 	}
 	if opt.LinesDropped != nil {
@@ -91,7 +92,8 @@ func Open(opt Options) (*Replica, error) {
 
 // open starts the parts in order. Each part needs those before it.
 func (r *Replica) open() error {
-	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openAnalyses, r.openSequencer, r.openForwarder, r.listenHTTP, r.openHadoop, r.openREST} {
+	for _, step := range []func() error{r.divideFiles, r.openPeer, r.openMachine, r.openCluster, r.openAnalyses,
+		r.openSequencer, r.openForwarder, r.listenHTTP, r.openHadoop, r.openREST} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -153,7 +155,8 @@ func (r *Replica) warning() string {
 	leads := r.led.IsLeader // only the leader's clock counts
 	r.mu.Unlock()
 	if ahead := time.Duration(r.clockAhead.Load()); leads && ahead != 0 {
-		all = append(all, fmt.Sprintf("this machine's clock and the cluster's time differ by %s: set the clocks", ahead.Abs().Round(time.Millisecond)))
+		all = append(all, fmt.Sprintf("this machine's clock and the cluster's time differ by %s: set the clocks",
+			ahead.Abs().Round(time.Millisecond)))
 	}
 	return strings.Join(all, "; ")
 }

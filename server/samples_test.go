@@ -54,7 +54,8 @@ func TestSamplesSurviveARestart(t *testing.T) {
 // savedSamples returns samples with a file in a new directory, and the log that they write.
 func savedSamples(t *testing.T) (*samples, *bytes.Buffer) {
 	log := &bytes.Buffer{}
-	return &samples{Sampler: sampler.New(time.Second), job: job.New(time.Now).Job(job.Samples), log: hclog.New(&hclog.LoggerOptions{Output: log}),
+	return &samples{Sampler: sampler.New(time.Second), job: job.New(time.Now).Job(job.Samples),
+		log:  hclog.New(&hclog.LoggerOptions{Output: log}),
 		path: filepath.Join(t.TempDir(), samplesFile), cluster: func() string { return "c" }}, log
 }
 
@@ -64,11 +65,13 @@ func TestUnusableSamples(t *testing.T) {
 		change  func(s *samples, good []byte) []byte
 		reports string
 	}{
-		"none":    {func(*samples, []byte) []byte { return nil }, ""},
-		"good":    {func(_ *samples, good []byte) []byte { return good }, ""},
-		"empty":   {func(*samples, []byte) []byte { return []byte{} }, sampler.ErrDamaged.Error()},
-		"short":   {func(_ *samples, good []byte) []byte { return good[:len(good)-1] }, sampler.ErrDamaged.Error()},
-		"large":   {func(_ *samples, good []byte) []byte { return append(good, make([]byte, sampler.SavedMost)...) }, sampler.ErrDamaged.Error()},
+		"none":  {func(*samples, []byte) []byte { return nil }, ""},
+		"good":  {func(_ *samples, good []byte) []byte { return good }, ""},
+		"empty": {func(*samples, []byte) []byte { return []byte{} }, sampler.ErrDamaged.Error()},
+		"short": {func(_ *samples, good []byte) []byte { return good[:len(good)-1] }, sampler.ErrDamaged.Error()},
+		"large": {func(_ *samples, good []byte) []byte {
+			return append(good, make([]byte, sampler.SavedMost)...)
+		}, sampler.ErrDamaged.Error()},
 		"foreign": {func(s *samples, _ []byte) []byte { return s.Save("other") }, sampler.ErrForeign.Error()},
 	} {
 		s, log := savedSamples(t)
@@ -116,7 +119,8 @@ func TestSamplesOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.save("c")
-	if p := reg.Problem(); !strings.Contains(p, "samples: cannot save the samples for the plots") || !strings.Contains(p, "no space left") {
+	if p := reg.Problem(); !strings.Contains(p, "samples: cannot save the samples for the plots") ||
+		!strings.Contains(p, "no space left") {
 		t.Errorf("the problem is %q", p)
 	}
 	log.Reset()

@@ -61,7 +61,8 @@ func (r *Replica) tellCertificates(what string) {
 	r.peer.Recheck() // a certificate may have been revoked
 	r.cluster.TryConnections()
 	valid := r.certs.Valid()
-	r.log.Info(what, "replica_until", valid["replica"].Until.Format(time.DateOnly), "ca_until", valid["ca"].Until.Format(time.DateOnly))
+	r.log.Info(what, "replica_until", valid["replica"].Until.Format(time.DateOnly), "ca_until",
+		valid["ca"].Until.Format(time.DateOnly))
 }
 
 // certificatesTold is what the log has said about the certificates in use.
@@ -82,11 +83,13 @@ func (r *Replica) tellEnds(told *certificatesTold, now time.Time) {
 				told.ended = map[string]bool{}
 			}
 			told.ended[use.key] = true
-			r.log.Error("a certificate has ended: replicas refuse new connections of this one; renew it", "certificate", use.key, "ended", v.Until.UTC().Format(time.RFC3339))
+			r.log.Error("a certificate has ended: replicas refuse new connections of this one; renew it", "certificate", use.key,
+				"ended", v.Until.UTC().Format(time.RFC3339))
 			r.cluster.TryConnections()
 		case warn && !v.Ended(now) && now.After(v.Warns()):
 			told.soon = now
-			r.log.Warn("a certificate ends soon: renew it", "certificate", use.key, "days", int(v.Until.Sub(now).Hours()/24), "until", v.Until.UTC().Format(time.RFC3339))
+			r.log.Warn("a certificate ends soon: renew it", "certificate", use.key, "days", int(v.Until.Sub(now).Hours()/24),
+				"until", v.Until.UTC().Format(time.RFC3339))
 		}
 	}
 }
@@ -104,7 +107,8 @@ func (r *Replica) nextEnd(now time.Time) time.Duration {
 
 // expired says which certificates of this replica have ended or are revoked, or returns "".
 func (r *Replica) expired(now time.Time) string {
-	all := r.certificates(func(v config.Validity) bool { return v.Ended(now) }, "%s expired on %s: renew it, replicas refuse new connections of this one")
+	all := r.certificates(func(v config.Validity) bool { return v.Ended(now) },
+		"%s expired on %s: renew it, replicas refuse new connections of this one")
 	if r.certs != nil && r.certs.OwnRevoked() {
 		all = append(all, "its certificate is revoked: issue a new one, replicas refuse new connections of this one")
 	}
@@ -114,7 +118,9 @@ func (r *Replica) expired(now time.Time) string {
 // endSoon says which certificates of this replica end soon, or returns "".
 func (r *Replica) endSoon() string {
 	now := time.Now()
-	return strings.Join(r.certificates(func(v config.Validity) bool { return !v.Ended(now) && now.After(v.Soon()) }, "%s expires on %s: renew it"), "; ")
+	return strings.Join(r.certificates(func(v config.Validity) bool {
+		return !v.Ended(now) && now.After(v.Soon())
+	}, "%s expires on %s: renew it"), "; ")
 }
 
 // certificates returns a text for each certificate that is chosen.

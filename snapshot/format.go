@@ -74,7 +74,8 @@ type Header struct {
 
 // HeaderOf returns the header for a state at an index and term.
 func HeaderOf(st *state.State, index, term, sequence uint64) Header {
-	return Header{Format: formatOf(state.Sections(), st.Meta.Level), ClusterID: st.Meta.ClusterID, Index: index, Term: term,
+	return Header{Format: formatOf(state.Sections(), st.Meta.Level), ClusterID: st.Meta.ClusterID,
+		Index: index, Term: term,
 		Level: st.Meta.Level, Epoch: st.Meta.Epoch, Sequence: sequence}
 }
 

@@ -53,8 +53,10 @@ func TestFormatFollowsTheLevel(t *testing.T) {
 	if h, _, err := Read(bytes.NewReader(raised)); !errors.Is(err, ErrFormat) {
 		t.Errorf("after that, the build before reads one of format %d: %v", h.Format, err)
 	}
-	if info, _, err := read(bytes.NewReader(raised), later); err != nil || info.Format != event.Level+1 || len(info.Sections) != len(later) {
-		t.Errorf("the build of the next level reads its own: format %d, %d sections, %v", info.Format, len(info.Sections), err)
+	if info, _, err := read(bytes.NewReader(raised), later); err != nil || info.Format != event.Level+1 ||
+		len(info.Sections) != len(later) {
+		t.Errorf("the build of the next level reads its own: format %d, %d sections, %v", info.Format,
+			len(info.Sections), err)
 	}
 	st.Meta.Level--
 	if _, _, err := read(bytes.NewReader(in(now)), later); err != nil {
@@ -232,7 +234,8 @@ func TestDiff(t *testing.T) {
 		t.Fatalf("equal states differ: %v", d)
 	}
 	apply(t, b, &event.ContainerLaunched{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 3}})
-	apply(t, a, &event.NodeRegistered{Node: 5, ID: yarn.NodeID{Host: "host-5", Port: 1}, Rack: "/r", Total: yarn.NewResource(1, 1)})
+	apply(t, a, &event.NodeRegistered{Node: 5, ID: yarn.NodeID{Host: "host-5", Port: 1}, Rack: "/r",
+		Total: yarn.NewResource(1, 1)})
 	d := strings.Join(Diff(a, b), "\n")
 	for _, want := range []string{"nodes slot 5: only in the first", "containers slot 3:", "Launched:true"} {
 		if !strings.Contains(d, want) {

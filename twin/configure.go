@@ -90,7 +90,8 @@ func (g *generator) scheduling() map[string]string {
 	if g.with["dominant"] || g.with["kinds"] {
 		props[prefix+"resource-calculator"] = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 	}
-	if g.with["unmanaged"] { // otherwise an unmanaged application could wait for AMs of others, but rmd activates it at once
+	// otherwise an unmanaged application could wait for AMs of others, but rmd activates it at once
+	if g.with["unmanaged"] {
 		props[prefix+"maximum-am-resource-percent"] = "1000"
 	} else if g.with["limits"] {
 		some(60, "maximum-am-resource-percent", "0.125", "0.25", "0.375")
@@ -152,8 +153,9 @@ var weights = map[int][][]string{
 
 // decimals are shares and weights that floats cannot represent.
 var decimals = map[bool]map[int][][]string{
-	false: {1: {{"100"}}, 2: {{"33.3", "66.7"}, {"10.1", "89.9"}}, 3: {{"33.33", "33.33", "33.34"}, {"7.7", "22.2", "70.1"}}},
-	true:  {1: {{"0.7w"}}, 2: {{"1w", "2w"}, {"0.1w", "0.6w"}}, 3: {{"1w", "1w", "1w"}, {"0.3w", "2w", "1.1w"}}},
+	false: {1: {{"100"}}, 2: {{"33.3", "66.7"}, {"10.1", "89.9"}},
+		3: {{"33.33", "33.33", "33.34"}, {"7.7", "22.2", "70.1"}}},
+	true: {1: {{"0.7w"}}, 2: {{"1w", "2w"}, {"0.1w", "0.6w"}}, 3: {{"1w", "1w", "1w"}, {"0.3w", "2w", "1.1w"}}},
 }
 
 // parts returns random capacities of the children of a queue.

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-var record = flag.String("record", "", "folder of interop/fetch: play testdata again into Hadoop's scheduler and record what it holds")
+var record = flag.String("record", "",
+	"folder of interop/fetch: play testdata again into Hadoop's scheduler and record what it holds")
 
 // TestCorpus plays the histories that once showed a difference, and compares the result with the
 // recorded observations of Hadoop's scheduler. It needs no Java.
@@ -53,7 +54,8 @@ func replay(t *testing.T, path string) {
 // TestRecordingRoundTrip checks that a written recording is read back.
 func TestRecordingRoundTrip(t *testing.T) {
 	h := Parse("h", "set a b\nstart\nnode h0 /r0 1024,1\nbeat h0\n")
-	r := &Recording{About: []string{"# why"}, History: h, Hadoop: []Observation{nil, {"cluster 0", "queue root"}, {"cluster 1", "queue root"}, {"cluster 1"}}}
+	r := &Recording{About: []string{"# why"}, History: h,
+		Hadoop: []Observation{nil, {"cluster 0", "queue root"}, {"cluster 1", "queue root"}, {"cluster 1"}}}
 	again := ParseRecording("h", r.String())
 	if again.String() != r.String() || Compare(h, again.Hadoop, r.Hadoop) != nil {
 		t.Errorf("wrote\n%s\nread\n%s", r, again)

@@ -44,7 +44,8 @@ func CompareEntitlements(cache string, first, trees uint64, out io.Writer) (diff
 			fmt.Fprintf(out, "tree %d: ideal, untouchable, excess, to take\n%s", seed, diff)
 		}
 	}
-	fmt.Fprintf(out, "%d trees, %d queues in %d modes, %d must give; intended: leftover for queues without a guarantee %d times; %d trees differ\n",
+	fmt.Fprintf(out,
+		"%d trees, %d queues in %d modes, %d must give; intended: leftover for queues without a guarantee %d times; %d trees differ\n",
 		trees, queues/len(modes), len(modes), giving, imitated, differing)
 	return differing, nil
 }
@@ -89,7 +90,8 @@ func (h *entitlementJVMs) close() {
 func (p *randomTree) entitlements(m entitlement.Mode) []string {
 	var out []string
 	for _, s := range p.Entitlements(&p.settings, m) {
-		out = append(out, fmt.Sprint(p.amount(s.Ideal), " ", p.amount(s.Untouchable), " ", p.amount(s.Excess), " ", p.amount(s.ToTake)))
+		out = append(out, fmt.Sprint(p.amount(s.Ideal), " ", p.amount(s.Untouchable), " ", p.amount(s.Excess), " ",
+			p.amount(s.ToTake)))
 	}
 	return out
 }
@@ -126,10 +128,12 @@ func (p *randomTree) text(m entitlement.Mode) string {
 		calculator = "dominant"
 	}
 	s := &p.settings
-	fmt.Fprintln(&b, "partition", calculator, p.amount(p.Cluster), p.amount(p.Total), s.TotalPerRound, s.MaxIgnoredOverCapacity, s.NaturalTermination, m.Reserved, m.Balance)
+	fmt.Fprintln(&b, "partition", calculator, p.amount(p.Cluster), p.amount(p.Total), s.TotalPerRound,
+		s.MaxIgnoredOverCapacity, s.NaturalTermination, m.Reserved, m.Balance)
 	for i := range p.Queues {
 		q := &p.Queues[i]
-		fmt.Fprintln(&b, "queue", q.Parent, q.Disabled, q.Priority, q.AbsCapacity, p.amount(q.Guaranteed), p.amount(q.Max), p.amount(q.Used),
+		fmt.Fprintln(&b, "queue", q.Parent, q.Disabled, q.Priority, q.AbsCapacity, p.amount(q.Guaranteed), p.amount(q.Max),
+			p.amount(q.Used),
 			p.amount(q.Reserved), p.amount(q.Pending), p.amount(q.PendingLessReserved), p.amount(q.Killable))
 	}
 	return b.String() + "end\n"
@@ -169,7 +173,8 @@ func randomPartition(seed uint64) *randomTree {
 		}
 		return millionths(usual[r.IntN(len(usual))])
 	}
-	p.settings = entitlement.Settings{TotalPerRound: pick(100_000, 1_000_000), MaxIgnoredOverCapacity: pick(0, 100_000), NaturalTermination: pick(200_000, 1_000_000)}
+	p.settings = entitlement.Settings{TotalPerRound: pick(100_000, 1_000_000), MaxIgnoredOverCapacity: pick(0, 100_000),
+		NaturalTermination: pick(200_000, 1_000_000)}
 	p.Queues = []entitlement.Queue{{Parent: -1, AbsCapacity: yarn.One, Guaranteed: p.Total, Max: p.Total}}
 	p.grow(r, 0, 1+r.IntN(3))
 	p.fillLeaves(r)
@@ -266,7 +271,8 @@ func (p *randomTree) fillLeaves(r *rand.Rand) {
 		}
 		if q.Parent >= 0 {
 			above := &p.Queues[q.Parent]
-			above.Used, above.Reserved, above.Killable = above.Used.Add(q.Used), above.Reserved.Add(q.Reserved), above.Killable.Add(q.Killable)
+			above.Used, above.Reserved, above.Killable = above.Used.Add(q.Used), above.Reserved.Add(q.Reserved),
+				above.Killable.Add(q.Killable)
 		}
 	}
 }

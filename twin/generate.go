@@ -12,7 +12,8 @@ import (
 
 // Families are the optional features of a history. Without them it has one queue and asks for "*".
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
-	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights", "parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates"}
+	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights",
+	"parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates"}
 
 // Inside is a family of histories with rounds of preemption: applications also take from others of
 // their queue.
@@ -39,7 +40,8 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if families == nil {
 		families = append(slices.Clone(Families), Inside)
 	}
-	g := &generator{r: rand.New(rand.NewPCG(seed, 7)), h: &History{Name: fmt.Sprintf("seed-%d", seed)}, p: NewPlanner(), with: map[string]bool{}}
+	g := &generator{r: rand.New(rand.NewPCG(seed, 7)), h: &History{Name: fmt.Sprintf("seed-%d", seed)}, p: NewPlanner(),
+		with: map[string]bool{}}
 	for _, f := range Families {
 		if chosen := g.chance(55); chosen && slices.Contains(families, f) {
 			g.with[f] = true
@@ -157,7 +159,8 @@ func (g *generator) action() error {
 	}
 	choices := []choice{
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
-		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {3, "sizes", g.resizeNode}, {2, "moves", g.move}, {2, "refresh", g.refresh},
+		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {3, "sizes", g.resizeNode},
+		{2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
 		{20, "preemption", func() error { return g.step("preempt") }},
 	}
@@ -349,7 +352,8 @@ func (g *generator) allocate() error {
 	}
 	if g.chance(15) {
 		for _, c := range g.p.st.Containers.Of(a) {
-			if name := g.name(c); name != "" && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM && c.Attempt == a.Attempt && g.chance(40) {
+			if name := g.name(c); name != "" && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM &&
+				c.Attempt == a.Attempt && g.chance(40) {
 				words += " release=" + name
 			}
 		}
@@ -367,14 +371,16 @@ func (g *generator) allocate() error {
 func (g *generator) update(a *state.App) string {
 	for _, c := range g.p.st.Containers.Of(a) {
 		name := g.name(c)
-		if name == "" || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt || g.chance(50) {
+		if name == "" || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt ||
+			g.chance(50) {
 			continue
 		}
 		memory, vcores, gpus := int(c.Size[yarn.Memory]), int(c.Size[yarn.VCores]), int(c.Size[2])
 		if g.chance(60) {
 			return fmt.Sprintf(" grow=%s:%s", name, g.size(memory+g.between(1, 3)*1024, vcores+g.between(0, 3), gpus))
 		}
-		return fmt.Sprintf(" shrink=%s:%s", name, g.size(max(memory*g.between(1, 4)/4, 1), g.between(1, max(vcores, 1)), gpus))
+		return fmt.Sprintf(" shrink=%s:%s", name,
+			g.size(max(memory*g.between(1, 4)/4, 1), g.between(1, max(vcores, 1)), gpus))
 	}
 	return ""
 }

@@ -27,7 +27,8 @@ type jvm struct {
 // look-ups must be avoided. Without the other flags, a JVM would write its own warnings to standard
 // output, among the observations.
 var jvmFlags = []string{"-Xmx512m", "-XX:+UseSerialGC", "-Xshare:auto", "-Djava.net.preferIPv4Stack=true",
-	"--add-opens=java.base/java.lang=ALL-UNNAMED", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr"}
+	"--add-opens=java.base/java.lang=ALL-UNNAMED", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable",
+	"-Xlog:all=warning:stderr"}
 
 // StartHadoop starts a JVM with the jars and classes in the cache folder of interop/fetch.
 func StartHadoop(cache string) (*Hadoop, error) {
@@ -41,7 +42,8 @@ func startJVM(cache, class string, arguments ...string) (*jvm, error) {
 		java = filepath.Join(home, "bin", "java")
 	}
 	h := &jvm{errs: &bytes.Buffer{}}
-	args := append(slices.Clone(jvmFlags), "-cp", filepath.Join(cache, "classes")+":"+filepath.Join(cache, "lib", "*"), class)
+	args := append(slices.Clone(jvmFlags), "-cp",
+		filepath.Join(cache, "classes")+":"+filepath.Join(cache, "lib", "*"), class)
 	h.cmd = exec.Command(java, append(args, arguments...)...)
 	h.cmd.Stderr = h.errs
 	var err error

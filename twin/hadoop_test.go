@@ -28,7 +28,9 @@ func TestHistoriesShareNoVariables(t *testing.T) {
 			case constant.MatchString(line):
 				constants++
 			default:
-				t.Errorf("%s:%d: a static variable outlives its history; put it into an object that Twin makes for each history: %s", path, i+1, strings.TrimSpace(line))
+				t.Errorf(
+					"%s:%d: a static variable outlives its history; put it into an object that Twin makes for each history: %s", path,
+					i+1, strings.TrimSpace(line))
 			}
 		}
 		return err
@@ -66,13 +68,15 @@ func TestHistoriesAreIndependent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hadoop.Close()
-	reserves := Parse("reserves", "set yarn.scheduler.capacity.resource-calculator org.apache.hadoop.yarn.util.resource.DominantResourceCalculator\n"+
-		"set yarn.scheduler.capacity.root.queues b\nset yarn.scheduler.capacity.root.b.capacity 100\n"+
-		"set yarn.scheduler.capacity.root.b.queues b\nset yarn.scheduler.capacity.root.b.b.capacity 100\n"+
-		"set yarn.scheduler.capacity.root.b.b.queues a\nset yarn.scheduler.capacity.root.b.b.a.capacity 100\n"+
-		"set yarn.scheduler.capacity.maximum-am-resource-percent 1\nstart\nnode h0 /r0 5120,8\nnode h1 /r0 2048,8\nsubmit 1 root.b.b.a u1 0 1024,1\nbeat h0\n"+
-		"allocate 1 ask=1.0:*:2:3072,4\nbeat h0\nbeat h0\n")
-	if o, err := hadoop.Play(reserves); err != nil || !slices.Contains(o[len(o)-1], "ask 1 1.0 held=1 again=0 3072,4 *=1") {
+	reserves := Parse("reserves",
+		"set yarn.scheduler.capacity.resource-calculator org.apache.hadoop.yarn.util.resource.DominantResourceCalculator\n"+
+			"set yarn.scheduler.capacity.root.queues b\nset yarn.scheduler.capacity.root.b.capacity 100\n"+
+			"set yarn.scheduler.capacity.root.b.queues b\nset yarn.scheduler.capacity.root.b.b.capacity 100\n"+
+			"set yarn.scheduler.capacity.root.b.b.queues a\nset yarn.scheduler.capacity.root.b.b.a.capacity 100\n"+
+			"set yarn.scheduler.capacity.maximum-am-resource-percent 1\nstart\nnode h0 /r0 5120,8\nnode h1 /r0 2048,8\nsubmit 1 root.b.b.a u1 0 1024,1\nbeat h0\n"+
+			"allocate 1 ask=1.0:*:2:3072,4\nbeat h0\nbeat h0\n")
+	if o, err := hadoop.Play(reserves); err != nil ||
+		!slices.Contains(o[len(o)-1], "ask 1 1.0 held=1 again=0 3072,4 *=1") {
 		t.Fatalf("%v, no reservation at the end of %v", err, o)
 	}
 	text, err := os.ReadFile("testdata/reservation-above-the-limit.txt")

@@ -31,9 +31,9 @@ import (
 //	unlabel NAME                    the label is removed
 //	relabel HOST=[LABEL]…           hosts have labels, or none
 //
-// HOST is a host or, for a second NodeManager there, HOST:PORT. SIZE is memory in MiB, vcores and further kinds, separated by commas. KEY is priority.allocation
-// id. A container C is named by its application and by the order in which the application received
-// its containers: 3.2.
+// HOST is a host or, for a second NodeManager there, HOST:PORT. SIZE is memory in MiB, vcores and
+// further kinds, separated by commas. KEY is priority.allocation id. A container C is named by its
+// application and by the order in which the application received its containers: 3.2.
 type History struct {
 	Name  string
 	Steps []Step

@@ -51,8 +51,10 @@ func (g *generator) accessible(props map[string]string, may map[string][]string,
 }
 
 // divideLabel sets the capacities for a label of those queues below path that may use it.
-func (g *generator) divideLabel(props map[string]string, may map[string][]string, path, label string, memory, vcores int) {
-	children := slices.DeleteFunc(slices.Clone(g.queues.shape[path]), func(child string) bool { return !g.serves(may, child, label) })
+func (g *generator) divideLabel(props map[string]string, may map[string][]string, path, label string,
+	memory, vcores int) {
+	children := slices.DeleteFunc(slices.Clone(g.queues.shape[path]),
+		func(child string) bool { return !g.serves(may, child, label) })
 	if len(children) == 0 || path == "root" && g.chance(10) {
 		return
 	}

@@ -71,7 +71,8 @@ func (l *randomLeaf) text() string {
 	if l.settings.Intra.Order == entitlement.PriorityFirst {
 		order = "PRIORITY_FIRST"
 	}
-	fmt.Fprintln(&b, "leaf", calculator, amountOf(l.Cluster), amountOf(l.MinAlloc), amountOf(l.Guaranteed), amountOf(l.Used), amountOf(l.ToTake),
+	fmt.Fprintln(&b, "leaf", calculator, amountOf(l.Cluster), amountOf(l.MinAlloc), amountOf(l.Guaranteed),
+		amountOf(l.Used), amountOf(l.ToTake),
 		amountOf(l.budget), l.settings.Intra.MaxAllowable, l.settings.Intra.ConservativeDRF, order)
 	for _, u := range l.Users {
 		fmt.Fprintln(&b, "user", amountOf(u.Limit), amountOf(u.Used))
@@ -98,7 +99,8 @@ func randomPreemptedLeaf(seed uint64) *randomLeaf {
 	if r.IntN(4) == 0 {
 		l.ToTake = amount(scale / 4)
 	}
-	l.settings.Intra = entitlement.Intra{MaxAllowable: millionths(r.Int64N(1_000_001)), ConservativeDRF: r.IntN(2) == 0, Order: entitlement.UserLimitFirst}
+	l.settings.Intra = entitlement.Intra{MaxAllowable: millionths(r.Int64N(1_000_001)), ConservativeDRF: r.IntN(2) == 0,
+		Order: entitlement.UserLimitFirst}
 	if r.IntN(3) == 0 {
 		l.settings.Intra.Order = entitlement.PriorityFirst
 	}

@@ -159,7 +159,8 @@ func converted(rules []placement.Rule, problems []placement.Problem) ([]placemen
 	var out []string
 	for _, r := range rules {
 		out = append(out, fmt.Sprintf("MappingRule{matcher=%s, action=%s} %s", matcherText(r), actionText(r),
-			map[placement.Fallback]string{placement.FallbackSkip: "SKIP", placement.FallbackReject: "REJECT", placement.FallbackDefault: "PLACE_TO_DEFAULT"}[r.Fallback]))
+			map[placement.Fallback]string{placement.FallbackSkip: "SKIP", placement.FallbackReject: "REJECT",
+				placement.FallbackDefault: "PLACE_TO_DEFAULT"}[r.Fallback]))
 	}
 	return rules, strings.ReplaceAll(strings.Join(out, "; "), "\n", " ")
 }
@@ -328,7 +329,8 @@ func randomPlacements(seed uint64) *placements {
 	return w
 }
 
-var policyNames = []string{"specified", "reject", "defaultQueue", "user", "primaryGroup", "secondaryGroup", "primaryGroupUser",
+var policyNames = []string{"specified", "reject", "defaultQueue", "user", "primaryGroup", "secondaryGroup",
+	"primaryGroupUser",
 	"secondaryGroupUser", "applicationName", "setDefaultQueue", "custom"}
 
 // submission returns a submission as YARN's client service passes it on. That service refuses a

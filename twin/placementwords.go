@@ -185,7 +185,8 @@ func (g *placementWords) rules(n, broken int) string {
 		if g.isBroken(broken) {
 			i := g.IntN(len(fields))
 			key, _, _ := strings.Cut(fields[i], ":")
-			fields[i] = key + ":" + g.one("null", "1", "true", "[]", "{}", `""`, `"none"`, "1.5", `["a"]`, `"User"`, `"*"`, `" true"`, "-3")
+			fields[i] = key + ":" + g.one("null", "1", "true", "[]", "{}", `""`, `"none"`, "1.5", `["a"]`, `"User"`, `"*"`,
+				`" true"`, "-3")
 		}
 		if g.isBroken(broken) {
 			fields = slices.Delete(fields, 0, 1)

@@ -42,7 +42,8 @@ type application struct {
 
 // NewPlanner returns a Planner for a new history.
 func NewPlanner() *Planner {
-	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, sick: map[string]string{}, apps: map[uint32]*application{}, labels: map[string]bool{}}
+	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, sick: map[string]string{},
+		apps: map[uint32]*application{}, labels: map[string]bool{}}
 }
 
 // Play plays a whole history and returns an observation for each step. A panic of the planner is an
@@ -162,7 +163,8 @@ func (p *Planner) start() (err error) {
 	}
 	p.st = p.p.State()
 	entropy := []byte("0123456789abcdef0123456789abcdef")
-	r := p.plan(&input.InitCluster{ClusterID: "twin", ClusterTimestamp: clusterTimestamp, Properties: p.properties(), Entropy: entropy})
+	r := p.plan(&input.InitCluster{ClusterID: "twin", ClusterTimestamp: clusterTimestamp, Properties: p.properties(),
+		Entropy: entropy})
 	if f := r.Refused(); f != nil {
 		return fmt.Errorf("configuration: %v %v", f, f.Details)
 	}
@@ -246,7 +248,8 @@ func (p *Planner) health(s Step) {
 func (p *Planner) label(s Step) (result string) {
 	switch name := word(s, 1); s[0] {
 	case "label":
-		if result = accepted(p.plan(&input.SetLabels{Labels: []input.Label{{Name: name, Exclusive: len(s) < 3}}})); result == "accepted" {
+		if result = accepted(p.plan(&input.SetLabels{
+			Labels: []input.Label{{Name: name, Exclusive: len(s) < 3}}})); result == "accepted" {
 			p.labels[name] = true
 		}
 	case "unlabel":
@@ -337,9 +340,11 @@ func (p *Planner) beat(s Step) {
 			switch {
 			case c == nil || c.Node != node || !c.OnNode:
 			case kind == "run" && yarnState(c) == yarn.ContainerAcquired && !c.Launched:
-				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c), State: yarn.ContainerRunning})
+				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c),
+					State: yarn.ContainerRunning})
 			case kind == "done" && c.Launched && !(c.AM && c.State.Live()):
-				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
+				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c),
+					State: yarn.ContainerCompleted})
 			}
 		}
 	}
@@ -385,16 +390,19 @@ func (p *Planner) allocate(s Step) (result string) {
 		case "ask":
 			in.Asks = append(in.Asks, ask(v))
 		case "release":
-			if c := p.container(v); c != nil && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM && c.Attempt == a.Attempt && p.st.Apps.Get(c.App).ID == a.ID {
+			if c := p.container(v); c != nil && c.State.Live() && c.State != yarn.ContainerAllocated && !c.AM &&
+				c.Attempt == a.Attempt && p.st.Apps.Get(c.App).ID == a.ID {
 				in.Releases = append(in.Releases, p.st.Apps.ContainerID(c))
 			}
 		case "grow", "shrink":
 			name, to, _ := strings.Cut(v, ":")
 			c := p.container(name)
-			if c == nil || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt || p.st.Apps.Get(c.App).ID != a.ID {
+			if c == nil || !c.State.Live() || c.State == yarn.ContainerAllocated || c.AM || c.Attempt != a.Attempt ||
+				p.st.Apps.Get(c.App).ID != a.ID {
 				continue
 			}
-			u := input.Update{Container: p.st.Apps.ContainerID(c), Version: p.st.Resizes.Version(c), Type: input.IncreaseResource, Size: size(to)}
+			u := input.Update{Container: p.st.Apps.ContainerID(c), Version: p.st.Resizes.Version(c),
+				Type: input.IncreaseResource, Size: size(to)}
 			if kind == "shrink" {
 				u.Type = input.DecreaseResource
 			}

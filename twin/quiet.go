@@ -13,12 +13,14 @@ import (
 
 // quietFamilies are the families of histories that compare rmd's eager mode. All containers have one
 // size that divides the nodes, because the choice of nodes differs and must not matter.
-var quietFamilies = []string{"queues", "dominant", "fair", "users", "limits", "keys", "moves", "priorities", "weights", "parallel"}
+var quietFamilies = []string{"queues", "dominant", "fair", "users", "limits", "keys", "moves", "priorities",
+	"weights", "parallel"}
 
 // GenerateQuiet returns the history of a seed for the comparison of rmd's eager mode, as Generate
 // does. After each step that changes something the cluster comes to rest.
 func GenerateQuiet(seed uint64) (*History, []Observation, error) {
-	g := &generator{r: rand.New(rand.NewPCG(seed, 11)), h: &History{Name: fmt.Sprintf("quiet-%d", seed)}, p: NewPlanner(), with: map[string]bool{"quiet": true}}
+	g := &generator{r: rand.New(rand.NewPCG(seed, 11)), h: &History{Name: fmt.Sprintf("quiet-%d", seed)}, p: NewPlanner(),
+		with: map[string]bool{"quiet": true}}
 	for _, f := range quietFamilies {
 		g.with[f] = g.chance(55)
 	}
@@ -44,7 +46,8 @@ func (g *generator) runQuiet() error {
 			return err
 		}
 	}
-	actions := []func() error{g.submit, g.submit, g.allocate, g.allocate, g.allocate, g.allocate, g.done, g.done, g.finish, g.quietNode, g.priority}
+	actions := []func() error{g.submit, g.submit, g.allocate, g.allocate, g.allocate, g.allocate, g.done, g.done, g.finish,
+		g.quietNode, g.priority}
 	if g.with["moves"] {
 		actions = append(actions, g.move)
 	}
@@ -87,8 +90,10 @@ func (p *Planner) done(name string) {
 	}
 	node := p.st.Nodes.Get(c.Node).ID
 	id := p.st.Apps.ContainerID(c)
-	p.must(&input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
-	p.must(&input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerCompleted}}})
+	p.must(&input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{
+		{Container: id, State: yarn.ContainerRunning}}})
+	p.must(&input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{
+		{Container: id, State: yarn.ContainerCompleted}}})
 }
 
 // rest lets the AMs call and the nodes send heartbeats until nothing changes any more.
@@ -101,7 +106,8 @@ func (p *Planner) rest() {
 			in := &input.NodeHeartbeat{ID: nodeID(name)}
 			for slot := range p.st.Containers.On(p.st.Nodes.Get(p.st.Nodes.Find(nodeID(name)))) {
 				if c := p.st.Containers.Get(slot); yarnState(c) == yarn.ContainerAcquired && !c.Launched {
-					in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c), State: yarn.ContainerRunning})
+					in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c),
+						State: yarn.ContainerRunning})
 				}
 			}
 			p.must(in)

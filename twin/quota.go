@@ -42,11 +42,15 @@ const absent = ""
 
 // Capacities with each kind absent, 0 or positive, in each unit.
 var (
-	capacityTexts = []string{absent, "0", "50", "0w", "2w", "[memory=4096,vcores=4,yarn.io/gpu=2]", "[memory=4096,vcores=4,yarn.io/gpu=0]",
+	capacityTexts = []string{absent, "0", "50", "0w", "2w", "[memory=4096,vcores=4,yarn.io/gpu=2]",
+		"[memory=4096,vcores=4,yarn.io/gpu=0]",
 		"[memory=4096,vcores=4]", "[memory=4096]", "[memory=0,vcores=4]"}
-	mixedTexts   = []string{"[memory=50%,vcores=2w,yarn.io/gpu=2]", "[memory=50%,vcores=0w,yarn.io/gpu=0]", "[memory=2w,vcores=50%]", "[memory=0%,vcores=50%]"}
-	maximumTexts = []string{absent, "-1", "0", "75", "[memory=8192,vcores=8,yarn.io/gpu=3]", "[memory=8192,vcores=8,yarn.io/gpu=0]", "[memory=8192,vcores=8]",
-		"[memory=8192]", "[memory=8192,vcores=0,yarn.io/gpu=2]", "[memory=0,vcores=8,yarn.io/gpu=2]", "[memory=99999,vcores=99,yarn.io/gpu=9]", "[memory=99999,vcores=99]"}
+	mixedTexts = []string{"[memory=50%,vcores=2w,yarn.io/gpu=2]", "[memory=50%,vcores=0w,yarn.io/gpu=0]",
+		"[memory=2w,vcores=50%]", "[memory=0%,vcores=50%]"}
+	maximumTexts = []string{absent, "-1", "0", "75", "[memory=8192,vcores=8,yarn.io/gpu=3]",
+		"[memory=8192,vcores=8,yarn.io/gpu=0]", "[memory=8192,vcores=8]",
+		"[memory=8192]", "[memory=8192,vcores=0,yarn.io/gpu=2]", "[memory=0,vcores=8,yarn.io/gpu=2]",
+		"[memory=99999,vcores=99,yarn.io/gpu=9]", "[memory=99999,vcores=99]"}
 	mixedMaximumTexts = []string{"[memory=75%,vcores=8,yarn.io/gpu=0%]", "[memory=75%,vcores=50%]"}
 )
 
@@ -93,7 +97,8 @@ func sibling(capacity string) string {
 
 // queues are the properties of two leaves below root, the second one with a usual capacity.
 func queues(capacity string, more ...setting) []setting {
-	return append([]setting{{prefix + "root.queues", "a,b"}, {prefix + "root.a.capacity", capacity}, {prefix + "root.b.capacity", sibling(capacity)}}, more...)
+	return append([]setting{{prefix + "root.queues", "a,b"}, {prefix + "root.a.capacity", capacity},
+		{prefix + "root.b.capacity", sibling(capacity)}}, more...)
 }
 
 // capacities adds each capacity with each maximum, for nodes of a label or for those without one.
@@ -133,7 +138,8 @@ func (t *quotaTable) inherited(mode string) {
 				if least == "50" {
 					whole = "100"
 				}
-				t.add(mode, "queue root.a.c ", queues(least, setting{prefix + "root.a.queues", "c"}, setting{prefix + "root.a.c.capacity", whole},
+				t.add(mode, "queue root.a.c ", queues(least, setting{prefix + "root.a.queues", "c"},
+					setting{prefix + "root.a.c.capacity", whole},
 					setting{prefix + "root.a.maximum-capacity", above}, setting{prefix + "root.a.c.maximum-capacity", most}))
 			}
 		}
@@ -158,7 +164,8 @@ func (t *quotaTable) users(mode string) {
 		for _, least := range []string{absent, "0", "25", "100"} {
 			for _, weight := range []string{absent, "0", "0.5"} {
 				t.add(mode, "user root.a ", queues("50", setting{prefix + "root.a.user-limit-factor", factor},
-					setting{prefix + "root.a.minimum-user-limit-percent", least}, setting{prefix + "root.a.user-settings.u1.weight", weight},
+					setting{prefix + "root.a.minimum-user-limit-percent", least},
+					setting{prefix + "root.a.user-settings.u1.weight", weight},
 					setting{prefix + "maximum-am-resource-percent", "1"}), fill(9)...)
 			}
 		}
@@ -166,7 +173,8 @@ func (t *quotaTable) users(mode string) {
 }
 
 // submissions submits four applications of two users.
-var submissions = []string{"submit 1 root.a u1 0 1024,1,0", "submit 2 root.a u1 0 1024,1,0", "submit 3 root.a u2 0 1024,1,0", "submit 4 root.a u2 0 1024,1,0",
+var submissions = []string{"submit 1 root.a u1 0 1024,1,0", "submit 2 root.a u1 0 1024,1,0",
+	"submit 3 root.a u2 0 1024,1,0", "submit 4 root.a u2 0 1024,1,0",
 	"beat h1", "beat h1", "beat h1", "beat h1"}
 
 // masters adds the share of AMs.
@@ -189,8 +197,10 @@ func (t *quotaTable) masters(mode string) {
 			}
 			onLabel = append(onLabel, s)
 		}
-		t.add(mode, "leaf root.a ", queues("50", setting{"yarn.node-labels.enabled", "true"}, setting{a + "capacity", "50"}, setting{b + "capacity", "50"},
-			setting{prefix + "root.a.maximum-am-resource-percent", "0.5"}, setting{a + "maximum-am-resource-percent", all}), onLabel...)
+		t.add(mode, "leaf root.a ", queues("50", setting{"yarn.node-labels.enabled", "true"}, setting{a + "capacity", "50"},
+			setting{b + "capacity", "50"},
+			setting{prefix + "root.a.maximum-am-resource-percent", "0.5"}, setting{a + "maximum-am-resource-percent", all}),
+			onLabel...)
 	}
 }
 
@@ -198,7 +208,8 @@ func (t *quotaTable) masters(mode string) {
 func (t *quotaTable) parallel(mode string) {
 	values := []string{absent, "0", "1", "2147483647"}
 	add := func(all, one, user, u1 string) {
-		t.add(mode, "app ", queues("50", setting{prefix + "maximum-am-resource-percent", "1"}, setting{prefix + "max-parallel-apps", all},
+		t.add(mode, "app ", queues("50", setting{prefix + "maximum-am-resource-percent", "1"},
+			setting{prefix + "max-parallel-apps", all},
 			setting{prefix + "root.a.max-parallel-apps", one}, setting{prefix + "user.max-parallel-apps", user},
 			setting{prefix + "user.u1.max-parallel-apps", u1}), submissions...)
 	}
@@ -219,7 +230,8 @@ func (t *quotaTable) applications(mode string) {
 			for _, one := range []string{absent, "-1", "0", "1", "3"} {
 				for _, unit := range []string{"50", "[memory=8192,vcores=8]"} {
 					t.add(mode, "result ", queues(unit, setting{prefix + "maximum-applications", all},
-						setting{prefix + "global-queue-max-application", every}, setting{prefix + "root.a.maximum-applications", one}), submissions[:4]...)
+						setting{prefix + "global-queue-max-application", every}, setting{prefix + "root.a.maximum-applications", one}),
+						submissions[:4]...)
 				}
 			}
 		}
@@ -229,8 +241,10 @@ func (t *quotaTable) applications(mode string) {
 // largest adds the largest container of a queue.
 func (t *quotaTable) largest(mode string) {
 	for _, memory := range []string{absent, "-1", "0", "512", "2048", "99999"} {
-		for _, vector := range []string{absent, "memory-mb=2048,vcores=2", "memory-mb=2048,vcores=2,yarn.io/gpu=0", "memory-mb=2048,vcores=2,yarn.io/gpu=1", "vcores=2", "memory-mb=0"} {
-			t.add(mode, "ask 1 ", queues("50", setting{prefix + "maximum-am-resource-percent", "1"}, setting{prefix + "root.a.maximum-allocation-mb", memory},
+		for _, vector := range []string{absent, "memory-mb=2048,vcores=2", "memory-mb=2048,vcores=2,yarn.io/gpu=0",
+			"memory-mb=2048,vcores=2,yarn.io/gpu=1", "vcores=2", "memory-mb=0"} {
+			t.add(mode, "ask 1 ", queues("50", setting{prefix + "maximum-am-resource-percent", "1"},
+				setting{prefix + "root.a.maximum-allocation-mb", memory},
 				setting{prefix + "root.a.maximum-allocation", vector}), "submit 1 root.a u1 0 1024,1,0", "beat h1", "beat h1",
 				"allocate 1 ask=1.0:*:1:1024,1,2", "allocate 1 ask=2.0:*:1:4096,1,0")
 		}

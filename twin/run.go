@@ -184,7 +184,8 @@ func (r *runner) minimize(hadoop scheduler, h *History, found *Difference) error
 // differedOnce prints and keeps a history that did not differ when it was played again. The
 // scheduler whose observations changed does not decide by the history alone.
 func (r *runner) differedOnce(h *History, d *Difference, whose string) error {
-	report := fmt.Sprintf("%s# It did not differ when it was played again: %s held something else then.\n", d.Report(h), whose)
+	report := fmt.Sprintf("%s# It did not differ when it was played again: %s held something else then.\n",
+		d.Report(h), whose)
 	fmt.Fprintf(r.out, "== %s differs once\n%s", h.Name, report)
 	return r.keep(h.Name, report)
 }

@@ -28,7 +28,8 @@ func otherwise(out []Observation) []Observation {
 // TestUnrepeatedDifferenceFailsRun checks that a history that differs only once fails the run, and
 // is printed and kept with its difference.
 func TestUnrepeatedDifferenceFailsRun(t *testing.T) {
-	h := Parse("seed-7", "set yarn.scheduler.capacity.root.queues a\nset yarn.scheduler.capacity.root.a.capacity 100\nstart\nnode h0 /r0 1024,1\nbeat h0\n")
+	h := Parse("seed-7",
+		"set yarn.scheduler.capacity.root.queues a\nset yarn.scheduler.capacity.root.a.capacity 100\nstart\nnode h0 /r0 1024,1\nbeat h0\n")
 	held, err := Play(h)
 	if err != nil {
 		t.Fatal(err)
@@ -39,8 +40,10 @@ func TestUnrepeatedDifferenceFailsRun(t *testing.T) {
 		rmd    []Observation
 		want   string
 	}{
-		{"hadoop", &once{}, held, "# rmd    cluster 1024,1 nodes=1\n# Hadoop cluster 7,7 nodes=7\n# It did not differ when it was played again: Hadoop's scheduler held something else then.\n"},
-		{"rmd", &once{played: true}, otherwise(held), "# rmd    cluster 7,7 nodes=7\n# Hadoop cluster 1024,1 nodes=1\n# It did not differ when it was played again: rmd's planner held something else then.\n"},
+		{"hadoop", &once{}, held,
+			"# rmd    cluster 1024,1 nodes=1\n# Hadoop cluster 7,7 nodes=7\n# It did not differ when it was played again: Hadoop's scheduler held something else then.\n"},
+		{"rmd", &once{played: true}, otherwise(held),
+			"# rmd    cluster 7,7 nodes=7\n# Hadoop cluster 1024,1 nodes=1\n# It did not differ when it was played again: rmd's planner held something else then.\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder

@@ -49,7 +49,8 @@ func leaveOutSteps(h *History, try func([]Step) bool) (any bool) {
 // mustStay reports whether a step must stay. Without room for AMs, unmanaged applications show an
 // intended difference, and without YARN's selectors each round of preemption does.
 func mustStay(s Step) bool {
-	return s.Is("set") && (strings.HasSuffix(s[1], ".maximum-am-resource-percent") || strings.HasSuffix(s[1], ".preemption.selector"))
+	return s.Is("set") && (strings.HasSuffix(s[1], ".maximum-am-resource-percent") ||
+		strings.HasSuffix(s[1], ".preemption.selector"))
 }
 
 // leaveOutWords tries to remove single words of steps. It removes all asks under one key together.

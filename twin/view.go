@@ -123,7 +123,8 @@ func (o *observer) queue(cfg *capacity.Config, i int) {
 		}
 		return
 	}
-	o.line("leaf %s active=%d waiting=%d am=%s users=%d", path, q.ActiveApps, q.PendingApps, o.text(q.AMUsed), q.ActiveUsers)
+	o.line("leaf %s active=%d waiting=%d am=%s users=%d", path, q.ActiveApps, q.PendingApps, o.text(q.AMUsed),
+		q.ActiveUsers)
 	var users []*state.User
 	o.st.Users.Each(func(_ state.UserSlot, u *state.User) bool {
 		if u.Active+u.Pending > 0 && u.Queue == o.st.Queues.Find(path) {
@@ -131,9 +132,11 @@ func (o *observer) queue(cfg *capacity.Config, i int) {
 		}
 		return true
 	})
-	slices.SortFunc(users, func(a, b *state.User) int { return strings.Compare(o.st.Names.Text(a.Name), o.st.Names.Text(b.Name)) })
+	slices.SortFunc(users,
+		func(a, b *state.User) int { return strings.Compare(o.st.Names.Text(a.Name), o.st.Names.Text(b.Name)) })
 	for _, u := range users {
-		o.line("user %s %s %s am=%s active=%d waiting=%d", path, o.st.Names.Text(u.Name), o.text(u.Used), o.text(u.AMUsed), u.Active, u.Pending)
+		o.line("user %s %s %s am=%s active=%d waiting=%d", path, o.st.Names.Text(u.Name), o.text(u.Used), o.text(u.AMUsed),
+			u.Active, u.Pending)
 		for _, p := range o.parts[1:] {
 			use := o.st.UserUse(o.st.Users.Find(u.Queue, u.Name), p.id)
 			o.line("user %s %s %s am=%s%s", path, o.st.Names.Text(u.Name), o.text(use.Used), o.text(use.AMUsed), label(p.label))
@@ -152,7 +155,8 @@ func (o *observer) share(p partition, i int) {
 	if q.Leaf && p.label != "" {
 		more += " am=" + o.text(use.AMUsed)
 	}
-	o.line("queue %s %s reserved=%s pending=%s%s%s", q.Path, o.text(use.Used), o.text(use.Reserved), o.text(use.Pending), more, label(p.label))
+	o.line("queue %s %s reserved=%s pending=%s%s%s", q.Path, o.text(use.Used), o.text(use.Reserved), o.text(use.Pending),
+		more, label(p.label))
 }
 
 // divided reports whether a queue has a capacity for a label.
@@ -172,7 +176,8 @@ func (o *observer) app(seq uint32, slot state.AppSlot) {
 	if a.AttemptState >= state.AttemptActive {
 		waits = "active"
 	}
-	o.line("app %d %s %s %s reserved=%s pending=%s priority=%d%s", seq, o.st.Queues.Get(a.Queue).Path, waits, o.text(a.Used), o.text(a.Reserved), o.text(a.Pending), a.Priority,
+	o.line("app %d %s %s %s reserved=%s pending=%s priority=%d%s", seq, o.st.Queues.Get(a.Queue).Path, waits,
+		o.text(a.Used), o.text(a.Reserved), o.text(a.Pending), a.Priority,
 		label(o.st.Labels.Name(a.AMLabel)))
 	for _, k := range o.st.Asks.Of(a) {
 		o.ask(seq, k)
@@ -181,7 +186,8 @@ func (o *observer) app(seq uint32, slot state.AppSlot) {
 	for n, ref := range known.granted {
 		if s := o.st.Container(ref); s != 0 && o.st.Containers.Get(s).State.Live() {
 			c := o.st.Containers.Get(s)
-			o.line("container %d.%d %s %s %s %s", seq, n+1, nodeName(o.st.Nodes.Get(c.Node).ID), keyText(c.Key, 0), o.text(c.Size), yarnState(c))
+			o.line("container %d.%d %s %s %s %s", seq, n+1, nodeName(o.st.Nodes.Get(c.Node).ID), keyText(c.Key, 0),
+				o.text(c.Size), yarnState(c))
 		}
 	}
 }

@@ -36,7 +36,8 @@ func TestGroupAsksAndTakesByHost(t *testing.T) {
 		host, rack string
 		slot       int32
 		dirty      bool
-	}{{"h3", "/r2", 1, false}, {"h9", "/r1", 0, true}, {"h9", "/r9", 2, false}, {"h2", "/r1", 4, false}, {"h9", "/r9", 3, true}} {
+	}{{"h3", "/r2", 1, false}, {"h9", "/r1", 0, true}, {"h9", "/r9", 2, false}, {"h2", "/r1", 4, false},
+		{"h9", "/r9", 3, true}} {
 		g.dirty = false
 		s, ok := g.take(step.host, step.rack, racks)
 		if !ok || s.n != step.slot || g.dirty != step.dirty {
@@ -110,14 +111,16 @@ func (o odd) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 	o.extra[in.(*input.Allocate).Attempt] = true
 	more, g := *a, a.Granted[0]
 	g.Container.Number += 1000
-	more.Granted = append(slices.Clone(a.Granted), a.Granted[0], g, input.Granted{Container: yarn.ContainerID{Number: 9999}})
+	more.Granted = append(slices.Clone(a.Granted), a.Granted[0], g,
+		input.Granted{Container: yarn.ContainerID{Number: 9999}})
 	return &more, err
 }
 
 func TestSurplusContainersAreGivenBack(t *testing.T) {
 	f := newFakeRM()
 	f.eager = true
-	jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 2, MemoryMB: 1024, VCores: 1, Duration: time.Second, After: -1}}}}
+	jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{
+		{Count: 2, MemoryMB: 1024, VCores: 1, Duration: time.Second, After: -1}}}}
 	cfg := simConfig(f, 1, jobs)
 	released := map[yarn.ContainerID]int{}
 	submitter := odd{f, map[yarn.AttemptID]bool{}}

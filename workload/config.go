@@ -117,7 +117,8 @@ func (c Config) Validate() error {
 	case c.Heartbeat < time.Millisecond || c.AMHeartbeat < time.Millisecond:
 		return fmt.Errorf("workload: heartbeats of %s and %s; expected at least 1ms", c.Heartbeat, c.AMHeartbeat)
 	case c.SampleEvery < time.Millisecond || c.ProgressEvery < time.Millisecond:
-		return fmt.Errorf("workload: samples each %s, progress each %s; expected at least 1ms", c.SampleEvery, c.ProgressEvery)
+		return fmt.Errorf("workload: samples each %s, progress each %s; expected at least 1ms", c.SampleEvery,
+			c.ProgressEvery)
 	case c.Round != nil && c.RoundEvery < time.Millisecond:
 		return fmt.Errorf("workload: rounds each %s; expected at least 1ms", c.RoundEvery)
 	case c.MaxApps < 1 || c.MaxCalls < 1 || c.MaxMeasured < 0 || c.Limit < 0 || c.Patience < 0 || c.StallRounds < 1:
@@ -141,7 +142,8 @@ func (c Config) Validate() error {
 			return fmt.Errorf("workload: node %q has no name or is named twice", n.Name)
 		}
 		if n.GPUs > 0 && c.Kinds.Index(yarn.GPUName) < 0 {
-			return fmt.Errorf("workload: node %s has GPUs, which the cluster does not count; add %s to its resource types", n.Name, yarn.GPUName)
+			return fmt.Errorf("workload: node %s has GPUs, which the cluster does not count; add %s to its resource types",
+				n.Name, yarn.GPUName)
 		}
 		seen[n.Name] = true
 	}

@@ -63,8 +63,10 @@ func TestControl(t *testing.T) {
 		}
 		cfg.Control.StartNode("sim-01")
 		pause(5 * time.Second)
-		if len(heard) < 2 || heard[0] != "register" || !slices.Contains(heard, "heartbeat") || len(registered.Containers) > 0 || last.Nodes != 2 {
-			t.Errorf("a node that starts again calls %q with %d containers, %d nodes are up", heard, len(registered.Containers), last.Nodes)
+		if len(heard) < 2 || heard[0] != "register" || !slices.Contains(heard, "heartbeat") ||
+			len(registered.Containers) > 0 || last.Nodes != 2 {
+			t.Errorf("a node that starts again calls %q with %d containers, %d nodes are up", heard,
+				len(registered.Containers), last.Nodes)
 		}
 		stop()
 		if err := <-ended; !errors.Is(err, context.Canceled) {

@@ -107,7 +107,8 @@ func (f *fakeRM) answer(in input.Input) input.Reply {
 		return f.heartbeat(in)
 	case *input.SubmitApplication:
 		id := yarn.ApplicationID{ClusterTimestamp: 1, Seq: uint32(len(f.order) + 1)}
-		a := &fakeApp{id: id, in: in, attempt: 1, parked: f.park, asks: map[yarn.SchedulerKey]*fakeAsk{}, live: map[yarn.ContainerID]*fakeContainer{}}
+		a := &fakeApp{id: id, in: in, attempt: 1, parked: f.park, asks: map[yarn.SchedulerKey]*fakeAsk{},
+			live: map[yarn.ContainerID]*fakeContainer{}}
 		f.apps[id], f.order = a, append(f.order, a)
 		f.inputs = append(f.inputs, "submit "+in.Name)
 		f.place(f.eager)
@@ -234,7 +235,8 @@ func (f *fakeRM) free(a *fakeApp, c *fakeContainer, code int32) {
 	switch {
 	case !c.am:
 		a.done++
-		a.completed = append(a.completed, input.ContainerStatus{Container: c.id, State: yarn.ContainerCompleted, ExitStatus: code})
+		a.completed = append(a.completed, input.ContainerStatus{Container: c.id, State: yarn.ContainerCompleted,
+			ExitStatus: code})
 	case !a.ended:
 		a.am, a.ready, a.response, a.next = nil, false, 0, 0
 		a.attempt++

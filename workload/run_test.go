@@ -129,7 +129,8 @@ func TestRunNodeTakesLaunchOnceAndResyncs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRM()
 		f.again = true // launch orders are repeated twice after the report
-		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 3, MemoryMB: 1024, VCores: 1, Duration: 20 * time.Second, After: -1}}}}
+		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{
+			{Count: 3, MemoryMB: 1024, VCores: 1, Duration: 20 * time.Second, After: -1}}}}
 		cfg := liveConfig(f, 1, jobs)
 		cfg.OnProgress = func(p Progress) {
 			if p.Elapsed.Round(time.Second) == 10*time.Second {
@@ -156,7 +157,8 @@ func TestResyncKeepsUnreportedEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRM()
 		f.eager = true
-		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 2, MemoryMB: 1024, VCores: 1, Duration: 5 * time.Second, After: -1}}}}
+		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{
+			{Count: 2, MemoryMB: 1024, VCores: 1, Duration: 5 * time.Second, After: -1}}}}
 		cfg := liveConfig(f, 1, jobs)
 		told := false
 		cfg.Submitter = submitterFunc(func(ctx context.Context, in input.Input) (input.Reply, error) {
@@ -191,7 +193,8 @@ func TestRunAsksAgainForLostContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRM()
 		f.eager = true
-		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 4, MemoryMB: 1024, VCores: 1, Duration: 20 * time.Second, After: -1}}}}
+		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{
+			{Count: 4, MemoryMB: 1024, VCores: 1, Duration: 20 * time.Second, After: -1}}}}
 		cfg := liveConfig(f, 2, jobs)
 		var last Progress
 		cfg.OnProgress = func(p Progress) {
@@ -228,7 +231,8 @@ func TestRunAsksAgainForLostContainers(t *testing.T) {
 func TestRunGivesUpKilledApplications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRM()
-		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: 1024, VCores: 1, Duration: time.Hour, After: -1}}}}
+		jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{
+			{Count: 1, MemoryMB: 1024, VCores: 1, Duration: time.Hour, After: -1}}}}
 		cfg := liveConfig(f, 1, jobs)
 		var last Progress
 		cfg.OnProgress = func(p Progress) {
@@ -280,7 +284,8 @@ func TestUnmanagedApplicationsWaitToBeLetIn(t *testing.T) {
 func TestUnmanagedAttemptsFollowTheCluster(t *testing.T) {
 	f := newFakeRM()
 	f.eager = true
-	jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{{Count: 2, MemoryMB: 300_000, VCores: 1, Duration: 30 * time.Second, After: -1}}}}
+	jobs := []trace.Job{{Name: "a", Tasks: []trace.TaskGroup{
+		{Count: 2, MemoryMB: 300_000, VCores: 1, Duration: 30 * time.Second, After: -1}}}}
 	cfg := simConfig(f, 1, jobs)
 	cfg.AM = false
 	cfg.ProgressEvery = 10 * time.Second
@@ -325,7 +330,8 @@ func TestRunMaxAppsAndLeave(t *testing.T) {
 		cfg.MaxApps, cfg.MaxMeasured, cfg.Leave, cfg.Limit = 5, 20, true, 1000
 		cfg.Observe = func(context.Context) (Observation, error) {
 			made := int64(time.Now().Second())
-			return Observation{Reserved: report.Resource{GPUs: 1}, Outcomes: report.Outcomes{Made: made, Causes: map[string]int64{"ASK_GONE": made}}}, nil
+			return Observation{Reserved: report.Resource{GPUs: 1},
+				Outcomes: report.Outcomes{Made: made, Causes: map[string]int64{"ASK_GONE": made}}}, nil
 		}
 		most := int64(0)
 		cfg.OnProgress = func(p Progress) { most = max(most, p.Running) }
@@ -336,7 +342,8 @@ func TestRunMaxAppsAndLeave(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		if most != 5 || s.Large.Containers+s.Small.Containers != 20 || count(f.inputs, "unregister") != 4 {
-			t.Errorf("%d applications at most, %d measured, %d nodes left", most, s.Large.Containers+s.Small.Containers, count(f.inputs, "unregister"))
+			t.Errorf("%d applications at most, %d measured, %d nodes left", most, s.Large.Containers+s.Small.Containers,
+				count(f.inputs, "unregister"))
 		}
 		if r := s.Reservations; r.Made != 30 || r.Causes["ASK_GONE"] != 30 {
 			t.Errorf("reservations %+v; want the difference", r)
@@ -410,8 +417,10 @@ func TestObserver(t *testing.T) {
 	}))
 	defer srv.Close()
 	got, err := Observer([]string{gone.URL, srv.URL}, "secret", nil)(t.Context())
-	want := Observation{Reserved: report.Resource{MemoryMB: 5096, VCores: 2, GPUs: 8}, ReservedIdle: report.Resource{MemoryMB: 1024, VCores: 2, GPUs: 3},
-		Outcomes: report.Outcomes{Made: 7, Fulfilled: 2, Cancelled: 3, Causes: map[string]int64{"EXCHANGED": 2, "ASK_GONE": 1}}}
+	want := Observation{Reserved: report.Resource{MemoryMB: 5096, VCores: 2, GPUs: 8},
+		ReservedIdle: report.Resource{MemoryMB: 1024, VCores: 2, GPUs: 3},
+		Outcomes: report.Outcomes{Made: 7, Fulfilled: 2, Cancelled: 3,
+			Causes: map[string]int64{"EXCHANGED": 2, "ASK_GONE": 1}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("error %v, observed %+v; want %+v", err, got, want)
 	}

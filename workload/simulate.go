@@ -38,7 +38,8 @@ func Simulate(ctx context.Context, cfg Config) (*report.Summary, error) {
 	defer w.stop()
 	w.exact = true
 	begun := cfg.Clock.Now()
-	s := &simulation{w: w, turns: turnsOf(w.nodes, cfg.Phases), lastRound: -1, begun: begun, mark: int64(cfg.ProgressEvery)}
+	s := &simulation{w: w, turns: turnsOf(w.nodes, cfg.Phases), lastRound: -1, begun: begun,
+		mark: int64(cfg.ProgressEvery)}
 	w.exec, w.pace = s, s
 	if cfg.Granted != nil {
 		s.base = cfg.Granted()

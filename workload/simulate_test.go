@@ -72,7 +72,8 @@ func TestSimulateRunsEveryContainerOnce(t *testing.T) {
 	for _, c := range []struct {
 		name                      string
 		eager, am, counts, phases bool
-	}{{"eager", true, true, true, false}, {"heartbeat", false, true, true, false}, {"no counter", true, true, false, false},
+	}{{"eager", true, true, true, false}, {"heartbeat", false, true, true, false},
+		{"no counter", true, true, false, false},
 		{"unmanaged", true, false, true, false}, {"unmanaged without counter", false, false, false, false},
 		{"phases", false, true, true, true}, {"phases without counter", false, false, false, true}} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,7 +125,8 @@ func TestSimulateWaits(t *testing.T) {
 	// the first.
 	task := trace.TaskGroup{Count: 2, MemoryMB: 300_000, VCores: 10, Duration: 90 * time.Second, After: -1}
 	f := newFakeRM()
-	cfg := simConfig(f, 1, []trace.Job{{Name: "a", Queue: "root.q", Submit: 10 * time.Second, Tasks: []trace.TaskGroup{task}}})
+	cfg := simConfig(f, 1, []trace.Job{{Name: "a", Queue: "root.q", Submit: 10 * time.Second,
+		Tasks: []trace.TaskGroup{task}}})
 	s, err := Simulate(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +143,8 @@ func TestSimulateStages(t *testing.T) {
 	// Reduces are requested when the maps are done, and the last group after its delay. Hosts are
 	// requested by name.
 	job := trace.Job{Name: "mr", Tasks: []trace.TaskGroup{
-		{Count: 4, MemoryMB: 2048, VCores: 1, Durations: []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 20 * time.Second},
+		{Count: 4, MemoryMB: 2048, VCores: 1, Durations: []time.Duration{time.Second, 2 * time.Second, 3 * time.Second,
+			20 * time.Second},
 			Hosts: []string{"sim-02", "sim-02", "sim-01", "nowhere"}, After: -1, Priority: 20},
 		{Count: 1, MemoryMB: 2048, VCores: 1, Duration: 10 * time.Second, After: 0, Priority: 10},
 		{Count: 1, MemoryMB: 2048, VCores: 1, Duration: time.Second, Delay: 100 * time.Second, After: 1},
@@ -159,8 +162,10 @@ func TestSimulateStages(t *testing.T) {
 }
 
 func TestSimulateEndsWhenNothingFits(t *testing.T) {
-	big := trace.Job{Name: "big", Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: 1 << 30, VCores: 1, Duration: time.Second, After: -1}}}
-	small := trace.Job{Name: "small", Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: 1024, VCores: 1, Duration: time.Second, After: -1}}}
+	big := trace.Job{Name: "big", Tasks: []trace.TaskGroup{
+		{Count: 1, MemoryMB: 1 << 30, VCores: 1, Duration: time.Second, After: -1}}}
+	small := trace.Job{Name: "small", Tasks: []trace.TaskGroup{
+		{Count: 1, MemoryMB: 1024, VCores: 1, Duration: time.Second, After: -1}}}
 	f := newFakeRM()
 	cfg := simConfig(f, 1, []trace.Job{big, small})
 	cfg.StallRounds = 50
@@ -195,7 +200,9 @@ func TestSimulateTellsRefusals(t *testing.T) {
 
 func TestSimulatePatienceSavesRounds(t *testing.T) {
 	job := func(at time.Duration) trace.Job {
-		return trace.Job{Submit: at, Name: "whole", Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: mixed.NodeMemoryMB - 2048, VCores: 90, Duration: time.Hour, After: -1}}}
+		return trace.Job{Submit: at, Name: "whole",
+			Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: mixed.NodeMemoryMB - 2048, VCores: 90,
+				Duration: time.Hour, After: -1}}}
 	}
 	run := func(patience int) (int64, int64) {
 		f := newFakeRM()
@@ -222,7 +229,8 @@ func TestSimulatePatienceSavesRounds(t *testing.T) {
 func TestSimulateRounds(t *testing.T) {
 	whole := trace.TaskGroup{Count: 1, MemoryMB: mixed.NodeMemoryMB - 2048, VCores: 90, Duration: time.Hour, After: -1}
 	f := newFakeRM()
-	cfg := simConfig(f, 1, []trace.Job{{Name: "first", Tasks: []trace.TaskGroup{whole}}, {Submit: 30 * time.Minute, Name: "second", Tasks: []trace.TaskGroup{whole}}})
+	cfg := simConfig(f, 1, []trace.Job{{Name: "first", Tasks: []trace.TaskGroup{whole}},
+		{Submit: 30 * time.Minute, Name: "second", Tasks: []trace.TaskGroup{whole}}})
 	cfg.Patience, cfg.RoundEvery = 10, 3*time.Second
 	cfg.Granted = func() uint64 { return f.granted }
 	var now, from, to time.Duration
@@ -257,7 +265,8 @@ func TestSimulateRounds(t *testing.T) {
 	if from < 30*time.Minute || from > 30*time.Minute+3*time.Second || rounds < 300 {
 		t.Errorf("%d rounds, of the second job from %s to %s", rounds, from, to)
 	}
-	if second := s.Large.P50Millis; second < (15*time.Minute).Milliseconds() || second > (15*time.Minute+5*time.Second).Milliseconds() {
+	if second := s.Large.P50Millis; second < (15*time.Minute).Milliseconds() ||
+		second > (15*time.Minute+5*time.Second).Milliseconds() {
 		t.Errorf("waits %+v; want the second job served when the first was preempted", s.Large)
 	}
 }
@@ -282,7 +291,8 @@ func (r *timed) Do(ctx context.Context, in input.Input) (input.Reply, error) {
 // alone. It checks that each does so at its phase, and as often as without phases.
 func TestSimulatePhases(t *testing.T) {
 	run := func(phases []time.Duration) *timed {
-		big := trace.Job{Name: "big", Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: 1 << 30, VCores: 1, Duration: time.Second, After: -1}}}
+		big := trace.Job{Name: "big", Tasks: []trace.TaskGroup{
+			{Count: 1, MemoryMB: 1 << 30, VCores: 1, Duration: time.Second, After: -1}}}
 		r := &timed{fakeRM: newFakeRM(), beats: map[string][]time.Duration{}}
 		cfg := simConfig(r.fakeRM, 3, []trace.Job{big})
 		cfg.Submitter, cfg.AM, cfg.StallRounds, cfg.Phases = r, false, 10, phases

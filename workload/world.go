@@ -108,7 +108,8 @@ func Largest(nodes []trace.Node) (largest report.Resource) {
 		capacity.GPUs += n.GPUs
 	}
 	for _, n := range nodes {
-		if r := (report.Resource{MemoryMB: n.MemoryMB, VCores: n.VCores, GPUs: n.GPUs}); r.DominantShare(capacity) > largest.DominantShare(capacity) {
+		if r := (report.Resource{MemoryMB: n.MemoryMB, VCores: n.VCores, GPUs: n.GPUs}); r.DominantShare(
+			capacity) > largest.DominantShare(capacity) {
 			largest = r
 		}
 	}

@@ -28,7 +28,8 @@ func TestACL(t *testing.T) {
 		if tc.user != "" && !a.Allows(tc.user) || tc.group != "" && !a.Allows("nobody", "x", tc.group) {
 			t.Errorf("%q refuses whom it names", tc.text)
 		}
-		if !a.All && (a.Allows("nobody", "none") || a.Allows("", "") || a.Allows("dev") || a.Allows("x", "bob") || a.Allows("wheel", "an", "w")) {
+		if !a.All && (a.Allows("nobody", "none") || a.Allows("", "") || a.Allows("dev") || a.Allows("x", "bob") ||
+			a.Allows("wheel", "an", "w")) {
 			t.Errorf("%q admits whom it does not name", tc.text)
 		}
 	}

@@ -234,7 +234,8 @@ func (c Calculator) DivideShare(total, a, b Resource) uint64 { return c.Divide(t
 func (c Calculator) dominant(total, r Resource) int {
 	best := Memory
 	for i := VCores; c.Dominant && i < c.Kinds; i++ {
-		if total[i] > 0 && r[i] > 0 && (total[best] <= 0 || r[best] <= 0 || CompareProducts(r[i], total[best], r[best], total[i]) > 0) {
+		if total[i] > 0 && r[i] > 0 && (total[best] <= 0 || r[best] <= 0 ||
+			CompareProducts(r[i], total[best], r[best], total[i]) > 0) {
 			best = i
 		}
 	}

@@ -112,7 +112,8 @@ func TestFits(t *testing.T) {
 		want bool
 	}{
 		{byMemory, r3(0, 5, 0), false}, {byMemory, r3(1, 0, 0), true},
-		{dominant2, r3(0, 5, 0), true}, {dominant2, r3(0, 0, 5), false}, {dominant3, r3(-1, 0, 5), true}, {dominant3, r3(-1, 0, 0), false},
+		{dominant2, r3(0, 5, 0), true}, {dominant2, r3(0, 0, 5), false}, {dominant3, r3(-1, 0, 5), true},
+		{dominant3, r3(-1, 0, 0), false},
 	} {
 		if got := c.calc.AnyAboveZero(c.r); got != c.want {
 			t.Errorf("%+v AnyAboveZero(%v) = %v", c.calc, c.r, got)
@@ -164,7 +165,8 @@ func TestRounding(t *testing.T) {
 		{"multiply, floor, both", byMemory.MultiplyRoundDown(r3(5, 3, 1), half), r3(2, 1, 0)},
 		{"multiply, floor, both", dominant3.MultiplyRoundDown(r3(5, 3, 1), half), r3(2, 1, 0)},
 		{"normalize up, memory half up", byMemory.MultiplyNormalizeUp(r3(2049, 5, 0), half, r3(1025, 1, 0)), r3(1025, 1, 0)},
-		{"normalize up, memory half up, over", byMemory.MultiplyNormalizeUp(r3(2051, 5, 0), half, r3(1025, 1, 0)), r3(2050, 1, 0)},
+		{"normalize up, memory half up, over", byMemory.MultiplyNormalizeUp(r3(2051, 5, 0), half, r3(1025, 1, 0)),
+			r3(2050, 1, 0)},
 		{"normalize up, ceil per kind", dominant2.MultiplyNormalizeUp(r3(2049, 5, 0), half, r3(1024, 2, 0)), r3(2048, 4, 0)},
 		{"normalize down, memory", byMemory.MultiplyNormalizeDown(r3(4097, 5, 0), half, r3(1024, 1, 0)), r3(2048, 1, 0)},
 		{"normalize down, per kind", dominant2.MultiplyNormalizeDown(r3(4095, 5, 0), half, r3(1024, 2, 0)), r3(1024, 2, 0)},
@@ -220,7 +222,8 @@ func TestShares(t *testing.T) {
 
 func TestCompareProductsBeyond64Bits(t *testing.T) {
 	big := int64(1<<63 - 1)
-	if CompareProducts(big, big, big, big-1) != 1 || CompareProducts(big, big-1, big-1, big) != 0 || CompareProducts(1, 2, 3, 4) != -1 {
+	if CompareProducts(big, big, big, big-1) != 1 || CompareProducts(big, big-1, big-1, big) != 0 ||
+		CompareProducts(1, 2, 3, 4) != -1 {
 		t.Error("128-bit products compare wrongly")
 	}
 }

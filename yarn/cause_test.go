@@ -19,7 +19,8 @@ func checkCauses[C Cause](t *testing.T, least int) {
 	}
 	for i, c := range all {
 		if int(c) != i+1 || c.Text() == "" || CauseNamed[C](c.String()) != c {
-			t.Errorf("cause %d is at place %d, is named %q like %d, and means %q", c, i+1, c, CauseNamed[C](c.String()), c.Text())
+			t.Errorf("cause %d is at place %d, is named %q like %d, and means %q", c, i+1, c,
+				CauseNamed[C](c.String()), c.Text())
 		}
 	}
 	var n CauseCounts[C]

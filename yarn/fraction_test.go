@@ -19,7 +19,8 @@ func TestParseFraction(t *testing.T) {
 			t.Errorf("ParseFraction(%q) = %v, %v; want %v", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", " ", ".", "-", "+", "f", "1e3", "1.5e2", "ten", "1,5", "--5", "-+5", "5ff", "1.2.3", "0x10",
+	for _, in := range []string{"", " ", ".", "-", "+", "f", "1e3", "1.5e2", "ten", "1,5", "--5", "-+5", "5ff",
+		"1.2.3", "0x10",
 		"1.000000000xyz", "1_000", "٣", "1234567890123456789", "1.-5"} {
 		if got, err := ParseFraction(in); err == nil {
 			t.Errorf("ParseFraction(%q) = %v, want an error", in, got)
@@ -50,11 +51,13 @@ func TestFractionMultiplies(t *testing.T) {
 		{"third of 10", Fraction{1, 3}, 10, 3, 3, 4},
 		{"nothing", Fraction{0, 1}, 1 << 62, 0, 0, 0},
 		{"unset", Fraction{}, 7, 0, 0, 0},
-		{"beyond 64 bits on the way", Fraction{999999999, 1000000000}, 1 << 60, 1152921503453925471, 1152921503453925471, 1152921503453925472},
+		{"beyond 64 bits on the way", Fraction{999999999, 1000000000}, 1 << 60, 1152921503453925471, 1152921503453925471,
+			1152921503453925472},
 		{"saturates", Fraction{1 << 40, 1}, 1 << 40, 1<<63 - 1, 1<<63 - 1, 1<<63 - 1},
 		{"saturates below", Fraction{1 << 40, 1}, -1 << 40, -1 << 63, -1 << 63, -1 << 63},
 	} {
-		if got := [3]int64{c.f.MulFloor(c.v), c.f.MulRound(c.v), c.f.MulCeil(c.v)}; got != [3]int64{c.floor, c.round, c.ceil} {
+		if got := [3]int64{c.f.MulFloor(c.v), c.f.MulRound(c.v), c.f.MulCeil(c.v)}; got != [3]int64{c.floor,
+			c.round, c.ceil} {
 			t.Errorf("%s: floor, round, ceil = %v, want %v", c.name, got, [3]int64{c.floor, c.round, c.ceil})
 		}
 	}
@@ -98,7 +101,8 @@ func TestNewFractionReducesAndKeepsTheSignAbove(t *testing.T) {
 	for _, c := range []struct {
 		num, den int64
 		want     Fraction
-	}{{4, 8, Fraction{1, 2}}, {-5, 10, Fraction{-1, 2}}, {5, -10, Fraction{-1, 2}}, {-5, -10, Fraction{1, 2}}, {0, 7, Fraction{0, 1}}, {-7, 1, Fraction{-7, 1}}} {
+	}{{4, 8, Fraction{1, 2}}, {-5, 10, Fraction{-1, 2}}, {5, -10, Fraction{-1, 2}}, {-5, -10, Fraction{1, 2}},
+		{0, 7, Fraction{0, 1}}, {-7, 1, Fraction{-7, 1}}} {
 		if got := NewFraction(c.num, c.den); got != c.want {
 			t.Errorf("NewFraction(%d, %d) = %v, want %v", c.num, c.den, got, c.want)
 		}
@@ -110,7 +114,8 @@ func TestFractionComparesAndPrints(t *testing.T) {
 	if a.Cmp(b) != 1 || b.Cmp(a) != -1 || a.Cmp(Fraction{2, 6}) != 0 || (Fraction{-1, 2}).Cmp(Fraction{0, 1}) != -1 {
 		t.Error("fractions compare wrongly")
 	}
-	for f, want := range map[Fraction]string{{501, 10}: "50.1", {1, 3}: "1/3", {100, 1}: "100", {}: "0", {-1, 4}: "-0.25", {17, 2}: "8.5"} {
+	for f, want := range map[Fraction]string{{501, 10}: "50.1", {1, 3}: "1/3", {100, 1}: "100", {}: "0", {-1, 4}: "-0.25",
+		{17, 2}: "8.5"} {
 		if f.String() != want {
 			t.Errorf("%d/%d prints as %q, want %q", f.Num, f.Den, f, want)
 		}
@@ -154,7 +159,8 @@ func TestLargeDenominators(t *testing.T) {
 		{Fraction{den, den}, den, den, den, den},
 	} {
 		if a, b, r := c.f.MulFloor(c.v), c.f.MulCeil(c.v), c.f.MulRound(c.v); a != c.floor || b != c.ceil || r != c.round {
-			t.Errorf("%d/%d of %d: floor %d, ceil %d, round %d; want %d, %d, %d", c.f.Num, c.f.Den, c.v, a, b, r, c.floor, c.ceil, c.round)
+			t.Errorf("%d/%d of %d: floor %d, ceil %d, round %d; want %d, %d, %d", c.f.Num, c.f.Den, c.v, a, b, r, c.floor,
+				c.ceil, c.round)
 		}
 	}
 }

@@ -58,16 +58,31 @@ var gangKeys = []gangKey{
 		g.AnyRequest = false
 		return ok
 	}, "a number from -1 on"},
-	{"count", func(g *gangSpec, v string) (ok bool) { g.Count, ok = number(v, 1, MaxGangMembers); return ok }, "a number from 1 to 1000"},
-	{"per-node", func(g *gangSpec, v string) (ok bool) { g.PerNode, ok = number(v, 1, MaxGangMembers); return ok }, "a number from 1 to 1000"},
-	{"nodes", func(g *gangSpec, v string) (ok bool) { g.nodes, ok = number(v, 1, MaxGangMembers); return ok }, "a number from 1 to 1000"},
-	{"rack", func(g *gangSpec, v string) bool { g.OneRack = v == "one"; return v == "one" || v == "any" }, "\"one\" or \"any\""},
+	{"count", func(g *gangSpec, v string) (ok bool) {
+		g.Count, ok = number(v, 1, MaxGangMembers)
+		return ok
+	}, "a number from 1 to 1000"},
+	{"per-node", func(g *gangSpec, v string) (ok bool) {
+		g.PerNode, ok = number(v, 1, MaxGangMembers)
+		return ok
+	}, "a number from 1 to 1000"},
+	{"nodes", func(g *gangSpec, v string) (ok bool) {
+		g.nodes, ok = number(v, 1, MaxGangMembers)
+		return ok
+	}, "a number from 1 to 1000"},
+	{"rack", func(g *gangSpec, v string) bool {
+		g.OneRack = v == "one"
+		return v == "one" || v == "any"
+	}, "\"one\" or \"any\""},
 	{"timeout", func(g *gangSpec, v string) bool {
 		n, ok := number(v, 1, maxGangTimeoutSeconds)
 		g.TimeoutMillis = n * 1000
 		return ok
 	}, "seconds from 1 to 2678400"},
-	{"then", func(g *gangSpec, v string) bool { g.Ordinary = v == "ordinary"; return v == "ordinary" || v == "fail" }, "\"fail\" or \"ordinary\""},
+	{"then", func(g *gangSpec, v string) bool {
+		g.Ordinary = v == "ordinary"
+		return v == "ordinary" || v == "fail"
+	}, "\"fail\" or \"ordinary\""},
 }
 
 func number(v string, least, most int64) (int64, bool) {

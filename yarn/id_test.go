@@ -58,19 +58,23 @@ func TestIDsRefused(t *testing.T) {
 		}
 	}
 	refuse("an application id", func(s string) error { _, err := ParseApplicationID(s); return err },
-		"", "application", "application_", "application_1", "application_1_2_3", "app_1_2", "application_-1_2", "application_+1_2",
-		"application_1_4294967296", "application_9223372036854775808_1", "application_1_x", "application_1_", "application__1", " application_1_2")
+		"", "application", "application_", "application_1", "application_1_2_3", "app_1_2", "application_-1_2",
+		"application_+1_2",
+		"application_1_4294967296", "application_9223372036854775808_1", "application_1_x", "application_1_",
+		"application__1", " application_1_2")
 	refuse("an attempt id", func(s string) error { _, err := ParseAttemptID(s); return err },
 		"", "appattempt_1_2", "application_1_2_3", "appattempt_1_2_4294967296", "appattempt_1_2_3_4", "appattempt_1_2_-3")
 	refuse("a container id", func(s string) error { _, err := ParseContainerID(s); return err },
 		"", "container_1_2_3", "container_1_2_3_4_5", "container_e1_2_3_4", "container_e_1_2_3_4", "container_e-1_1_2_3_4",
-		"container_e16777216_1_2_3_4", "container_1_2_3_1099511627776", "container_1_2_4294967296_4", "attempt_1_2_3_4", "container_e17")
+		"container_e16777216_1_2_3_4", "container_1_2_3_1099511627776", "container_1_2_4294967296_4", "attempt_1_2_3_4",
+		"container_e17")
 	refuse("a node id", func(s string) error { _, err := ParseNodeID(s); return err },
 		"", "host", ":8041", "host:", "host:65536", "host:-1", "host:x")
 }
 
 func FuzzIDs(f *testing.F) {
-	for _, s := range []string{"application_1_0001", "appattempt_1_0001_000001", "container_e17_1_0001_01_000001", "h:1", "container_e0_1_1_1_1"} {
+	for _, s := range []string{"application_1_0001", "appattempt_1_0001_000001", "container_e17_1_0001_01_000001", "h:1",
+		"container_e0_1_1_1_1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

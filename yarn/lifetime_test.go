@@ -7,7 +7,8 @@ import (
 
 // badLifetimes are tags that declare no valid lifetime.
 var badLifetimes = []string{
-	"seconds=0", "seconds=-1", "seconds=3153600000", "seconds=31536001", "seconds=99999999999999999999", "seconds=soon", "seconds=", "seconds=1.5", "seconds=9 ", "seconds=90s", "90", "", "minutes=3",
+	"seconds=0", "seconds=-1", "seconds=3153600000", "seconds=31536001", "seconds=99999999999999999999", "seconds=soon",
+	"seconds=", "seconds=1.5", "seconds=9 ", "seconds=90s", "90", "", "minutes=3",
 }
 
 func TestDeclaredLifetime(t *testing.T) {

@@ -43,7 +43,8 @@ func TestNames(t *testing.T) {
 }
 
 func TestCleanText(t *testing.T) {
-	for in, want := range map[string]string{"two\nlines\tö": "two\nlines\tö", "a\x00b\x1b[31m": "a b [31m", "a\xffb": "a\uFFFDb", "a\u202eb": "a b"} {
+	for in, want := range map[string]string{"two\nlines\tö": "two\nlines\tö", "a\x00b\x1b[31m": "a b [31m",
+		"a\xffb": "a\uFFFDb", "a\u202eb": "a b"} {
 		if got := CleanText(in); got != want {
 			t.Errorf("CleanText(%q) = %q, want %q", in, got, want)
 		}

@@ -14,7 +14,8 @@ func TestRatioIsExact(t *testing.T) {
 			a, b, c, d := number.Draw(t, "a"), number.Draw(t, "b"), number.Draw(t, "c"), number.Draw(t, "d")
 			exact := new(big.Rat)
 			if min(a, b, c, d) > 0 {
-				exact.Quo(new(big.Rat).Mul(big.NewRat(a, 1), big.NewRat(b, 1)), new(big.Rat).Mul(big.NewRat(c, 1), big.NewRat(d, 1)))
+				exact.Quo(new(big.Rat).Mul(big.NewRat(a, 1), big.NewRat(b, 1)),
+					new(big.Rat).Mul(big.NewRat(c, 1), big.NewRat(d, 1)))
 			}
 			return NewRatio(a, b, c, d), exact
 		}

@@ -23,7 +23,8 @@ func nearest(v *big.Int) int64 {
 // TestResourceArithmeticDoesNotWrap compares sums, differences, products and roundings of any
 // numbers with big integers.
 func TestResourceArithmeticDoesNotWrap(t *testing.T) {
-	number := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}))
+	number := rapid.OneOf(rapid.Int64(), rapid.SampledFrom(
+		[]int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, math.MaxInt64 - 1, math.MaxInt64}))
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := number.Draw(t, "a"), number.Draw(t, "b")
 		x, y := big.NewInt(a), big.NewInt(b)
@@ -77,7 +78,8 @@ func TestResourceAlgebra(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
 		}
 	}
-	if a.Within(b) || !b.Within(Resource{2, 4, 1, 0, 0, 1}) || !a.Sub(b).Negative() || a.Negative() || !a.Sub(a).IsZero() || a.IsZero() {
+	if a.Within(b) || !b.Within(Resource{2, 4, 1, 0, 0, 1}) || !a.Sub(b).Negative() || a.Negative() ||
+		!a.Sub(a).IsZero() || a.IsZero() {
 		t.Error("a comparison is wrong")
 	}
 }
@@ -91,19 +93,22 @@ func TestResourcePrints(t *testing.T) {
 	if got := k.Format(Resource{4096, 2, 1, 3}); got != "4 GiB · 2 vc · 1 gpu · 3 fpga" {
 		t.Errorf("Format: %q", got)
 	}
-	if k.Index("memory") != 0 || k.Index("memory-mb") != 0 || k.Index("vcores") != 1 || k.Index(GPUName) != 2 || k.Index("gpu") != -1 {
+	if k.Index("memory") != 0 || k.Index("memory-mb") != 0 || k.Index("vcores") != 1 || k.Index(GPUName) != 2 ||
+		k.Index("gpu") != -1 {
 		t.Error("Index is wrong")
 	}
 }
 
 func TestStatesHaveYARNsNames(t *testing.T) {
 	doc, err := json.Marshal(map[string]any{"app": AppRunning, "final": FinalUndefined, "container": ContainerReleasing,
-		"node": NodeDecommissioning, "queue": QueueDraining, "locality": OffSwitch, "cause": CancelOperator, "odd": NodeState(99)})
+		"node": NodeDecommissioning, "queue": QueueDraining, "locality": OffSwitch, "cause": CancelOperator,
+		"odd": NodeState(99)})
 	want := `{"app":"RUNNING","cause":"OPERATOR","container":"RELEASING","final":"UNDEFINED","locality":"OFF_SWITCH","node":"DECOMMISSIONING","odd":"UNKNOWN_99","queue":"DRAINING"}`
 	if err != nil || string(doc) != want {
 		t.Errorf("%s, %v\nwant %s", doc, err, want)
 	}
-	if AppRunning.Ended() || !AppFinished.Ended() || !AppKilled.Ended() || ContainerReleasing.Live() || !ContainerRunning.Live() ||
+	if AppRunning.Ended() || !AppFinished.Ended() || !AppKilled.Ended() || ContainerReleasing.Live() ||
+		!ContainerRunning.Live() ||
 		!NodeDecommissioning.Usable() || NodeLost.Usable() {
 		t.Error("a method of a state is wrong")
 	}

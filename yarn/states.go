@@ -90,7 +90,8 @@ const (
 // usable node takes new containers; see state.Node.Serving.
 func (s NodeState) Usable() bool { return s == NodeRunning || s == NodeDecommissioning }
 
-var nodeStates = []string{"", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST", "REBOOTED", "SHUTDOWN"}
+var nodeStates = []string{"", "RUNNING", "UNHEALTHY", "DECOMMISSIONING", "DECOMMISSIONED", "LOST",
+	"REBOOTED", "SHUTDOWN"}
 
 // NodeStates returns all states of a node.
 func NodeStates() []NodeState { return known[NodeState](nodeStates) }

@@ -31,7 +31,10 @@ func TestForkOfPlanner(t *testing.T) {
 	}
 	sides := []*planner.Planner{fresh, c.p.Fork(), c.p.Fork()}
 	var refs []event.ContainerRef
-	st.Containers.Each(func(_ state.ContainerSlot, k *state.Container) bool { refs = append(refs, st.Apps.Ref(k)); return true })
+	st.Containers.Each(func(_ state.ContainerSlot, k *state.Container) bool {
+		refs = append(refs, st.Apps.Ref(k))
+		return true
+	})
 	decisions := make([][]event.Event, len(sides))
 	for _, ref := range refs {
 		c.now += 1_000
@@ -48,7 +51,8 @@ func TestForkOfPlanner(t *testing.T) {
 		}
 	}
 	if len(refs) < 10 || sides[0].State().Digest() != sides[1].State().Digest() || st.Digest() != before {
-		t.Errorf("%d ends; the forks have %x and %x, the state %x, before %x", len(refs), sides[0].State().Digest(), sides[1].State().Digest(), st.Digest(), before)
+		t.Errorf("%d ends; the forks have %x and %x, the state %x, before %x", len(refs), sides[0].State().Digest(),
+			sides[1].State().Digest(), st.Digest(), before)
 	}
 	// The lists of the planner itself are still those of its state.
 	again, err := planner.New(st.Fork(), planner.Options{Eager: true})

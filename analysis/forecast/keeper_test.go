@@ -44,7 +44,8 @@ func TestKeeper(t *testing.T) {
 	c.now += 30_000
 	n := c.p.State().Nodes.Get(1)
 	c.p.Plan(c.now, input.Request{Input: &input.NodeHeartbeat{ID: n.ID, Statuses: []input.ContainerStatus{
-		{Container: c.p.State().Apps.ContainerID(c.p.State().Containers.Get(n.Containers)), State: yarn.ContainerCompleted}}}})
+		{Container: c.p.State().Apps.ContainerID(c.p.State().Containers.Get(n.Containers)),
+			State: yarn.ContainerCompleted}}}})
 	changes := slices.Clone(c.p.Changes())
 	start := func(k *Keeper, index uint64) { k.Apply(index, c.now, changes) }
 	start(k, 8)
@@ -65,7 +66,8 @@ func TestKeeper(t *testing.T) {
 	if same := NewKeeper(before, 9, read(), RefreshOptions()); same.Record.Waiting() != 1 {
 		t.Error("the promise for what waits still is forgotten")
 	}
-	if missed := NewKeeper(c.p.State(), 9, read(), RefreshOptions()); missed.Record.Waiting() != 0 || missed.Record.Gone != 1 || missed.Record.Due != 0 {
+	if missed := NewKeeper(c.p.State(), 9, read(), RefreshOptions()); missed.Record.Waiting() != 0 ||
+		missed.Record.Gone != 1 || missed.Record.Due != 0 {
 		t.Errorf("a start that was missed: %+v", missed.Record.recorded)
 	}
 	other := read()
@@ -91,13 +93,15 @@ func TestKeeperFollowsDuringForecast(t *testing.T) {
 	asks := k.Begin(st)
 	c.now += 10_000
 	n := c.p.State().Nodes.Get(1)
-	c.p.Plan(c.now, input.Request{Input: runner.Completion(c.p.State(), c.p.State().Apps.Ref(c.p.State().Containers.Get(n.Containers)))})
+	c.p.Plan(c.now, input.Request{Input: runner.Completion(c.p.State(),
+		c.p.State().Apps.Ref(c.p.State().Containers.Get(n.Containers)))})
 	k.Apply(8, c.now, c.p.Changes())
 	starts, err := Run(st, now, asks, k.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k.Promise(st, now, starts); len(asks) != 1 || k.Record.Due != 1 || k.Record.Newest[0].Delay != 10_000 || k.Record.Waiting() != 0 {
+	if k.Promise(st, now, starts); len(asks) != 1 || k.Record.Due != 1 || k.Record.Newest[0].Delay != 10_000 ||
+		k.Record.Waiting() != 0 {
 		t.Errorf("%d asks, then %+v", len(asks), k.Record.recorded)
 	}
 }
@@ -148,14 +152,18 @@ func TestReservedIncrease(t *testing.T) {
 	st := c.p.State()
 	id := st.Apps.ContainerID(st.Containers.Get(st.Nodes.Get(1).Containers))
 	other := c.app(1, 11264, 0)
-	c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)}) // the queue may use more
-	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
+	// the queue may use more
+	c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
+	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID,
+		Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
 	a := st.Apps.Get(st.Apps.ByID(grows.App))
-	c.do(&input.Allocate{Attempt: grows, Response: a.Response, Updates: []input.Update{{Container: id, Type: input.IncreaseResource, Size: yarn.NewResource(8192, 1)}}})
+	c.do(&input.Allocate{Attempt: grows, Response: a.Response,
+		Updates: []input.Update{{Container: id, Type: input.IncreaseResource, Size: yarn.NewResource(8192, 1)}}})
 	c.do(&input.NodesHeard{Nodes: []state.NodeSlot{1}})
 	k := NewKeeper(st, 7, nil, RefreshOptions())
 	held := yarn.ContainerID{App: other.App, Attempt: 1, Number: 1}
-	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID, Statuses: []input.ContainerStatus{{Container: held, State: yarn.ContainerCompleted}}})
+	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID,
+		Statuses: []input.ContainerStatus{{Container: held, State: yarn.ContainerCompleted}}})
 	if !slices.ContainsFunc(c.p.Changes(), func(x change.Change) bool {
 		return x.Kind == change.ReservationClosed && x.Increase && x.Cancelled == 0
 	}) {

@@ -340,7 +340,8 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	if len(s.Newest) > kept || len(s.Open) > maxOpen || s.Held < 0 || s.Due < s.Held || s.Gone < 0 || s.None < 0 || s.Outside < leastOutside || s.Outside > mostOutside {
+	if len(s.Newest) > kept || len(s.Open) > maxOpen || s.Held < 0 || s.Due < s.Held || s.Gone < 0 || s.None < 0 ||
+		s.Outside < leastOutside || s.Outside > mostOutside {
 		return errors.New("forecast: a number of the record is out of range")
 	}
 	promises := make([]Promise, 0, len(s.Newest)+len(s.Open))

@@ -21,7 +21,8 @@ type Ask struct {
 }
 
 func (a Ask) compare(b Ask) int {
-	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Key.Priority, b.Key.Priority), cmp.Compare(a.Key.AllocationID, b.Key.AllocationID))
+	return cmp.Or(cmp.Compare(a.App, b.App), cmp.Compare(a.Key.Priority, b.Key.Priority),
+		cmp.Compare(a.Key.AllocationID, b.Key.AllocationID))
 }
 
 // Options are the options of Run.
@@ -160,7 +161,8 @@ type start struct {
 }
 
 func (f *future) newRun(n uint64) *run {
-	r := &run{future: f, Runner: f.base.Fork(), random: rand.New(rand.NewPCG(f.options.Seed, n)), waiting: map[Ask]bool{}, started: map[Ask]start{}}
+	r := &run{future: f, Runner: f.base.Fork(), random: rand.New(rand.NewPCG(f.options.Seed, n)), waiting: map[Ask]bool{},
+		started: map[Ask]start{}}
 	r.After = r.follow
 	st := r.State()
 	for _, k := range f.asks {
@@ -189,7 +191,8 @@ func (r *run) play() (n int, stopped bool) {
 		r.plan(in, event.ContainerRef{})
 	}
 	r.serveAll()
-	for horizon := r.Now + r.options.HorizonMillis; len(r.waiting) > 0 && r.NextTimer() <= horizon && n < r.options.MaxEnds; n++ {
+	for horizon := r.Now + r.options.HorizonMillis; len(r.waiting) > 0 && r.NextTimer() <= horizon &&
+		n < r.options.MaxEnds; n++ {
 		if n%64 == 0 && r.options.Stop != nil && r.options.Stop() {
 			return n, true
 		}

@@ -33,7 +33,8 @@ func newCluster(t testing.TB) *cluster {
 	}
 	c := &cluster{t: t, p: p, now: 1_000_000}
 	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
-	for _, q := range append(preset.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
+	for _, q := range append(preset.QueuesFor([]string{"root.a"}),
+		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
 		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"}) {
 		in.Properties = append(in.Properties, input.Property(q))
 	}
@@ -54,9 +55,11 @@ func (c *cluster) do(in input.Input) input.Reply {
 // app submits an application that asks for containers, and receives those that it gets.
 func (c *cluster) app(count, memory, lifetime int64) yarn.AttemptID {
 	c.t.Helper()
-	id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: "root.a", Unmanaged: true, LifetimeMillis: lifetime}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+	id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: "root.a", Unmanaged: true,
+		LifetimeMillis: lifetime}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	c.do(&input.RegisterAttempt{Attempt: id})
-	c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: key, Name: yarn.Any, Count: count, Size: yarn.NewResource(memory, 1), Relax: true}}})
+	c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{
+		{Key: key, Name: yarn.Any, Count: count, Size: yarn.NewResource(memory, 1), Relax: true}}})
 	c.take(id)
 	return id
 }
@@ -78,7 +81,8 @@ func (c *cluster) end() {
 	c.t.Helper()
 	n := c.p.State().Nodes.Get(1)
 	k := c.p.State().Containers.Get(n.Containers)
-	c.do(&input.NodeHeartbeat{ID: n.ID, Statuses: []input.ContainerStatus{{Container: c.p.State().Apps.ContainerID(k), State: yarn.ContainerCompleted}}})
+	c.do(&input.NodeHeartbeat{ID: n.ID, Statuses: []input.ContainerStatus{
+		{Container: c.p.State().Apps.ContainerID(k), State: yarn.ContainerCompleted}}})
 }
 
 // TestRun checks that a waiting ask starts when the running container ends, after a length like
@@ -171,13 +175,16 @@ func TestRunDeepLine(t *testing.T) {
 func TestRunEndsAMs(t *testing.T) {
 	c := newCluster(t)
 	submit := func() yarn.AttemptID {
-		return yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(16384, 1)}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+		return yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Queue: "root.a",
+			AM: yarn.NewResource(16384, 1)}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	}
 	id := submit()
 	for range 5 {
 		submit()
 	}
-	for name, prepare := range map[string]func(){"unregistered": func() {}, "registered": func() { c.do(&input.RegisterAttempt{Attempt: id}) }} {
+	for name, prepare := range map[string]func(){"unregistered": func() {}, "registered": func() {
+		c.do(&input.RegisterAttempt{Attempt: id})
+	}} {
 		prepare()
 		st := c.p.State()
 		asks := Waiting(st)
@@ -204,7 +211,8 @@ func TestRunDemands(t *testing.T) {
 	for range 12 { // each has four containers of 15 GiB, a minute long, one after the other
 		id := submit()
 		c.do(&input.RegisterAttempt{Attempt: id})
-		c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: key, Name: yarn.Any, Count: 4, Size: yarn.NewResource(15360, 1), Relax: true}}})
+		c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{
+			{Key: key, Name: yarn.Any, Count: 4, Size: yarn.NewResource(15360, 1), Relax: true}}})
 		for range 4 {
 			c.take(id)
 			c.now += 60_000
@@ -214,7 +222,8 @@ func TestRunDemands(t *testing.T) {
 		c.end()
 	}
 	st := c.p.State()
-	if got, ok := demandOf(st, st.Apps.Get(1)); !ok || got.count != 4 || got.size[yarn.Memory] < 12_000 || got.size[yarn.Memory] > 18_000 {
+	if got, ok := demandOf(st, st.Apps.Get(1)); !ok || got.count != 4 || got.size[yarn.Memory] < 12_000 ||
+		got.size[yarn.Memory] > 18_000 {
 		t.Errorf("application 1 asked for %+v, %v; want 4 of about 15360 MiB", got, ok)
 	}
 	c.app(1, 16384, 1) // ends at once in a run
@@ -243,8 +252,10 @@ func TestRunWithLifetime(t *testing.T) {
 func TestRunLiftsLimits(t *testing.T) {
 	c := newCluster(t)
 	set := &input.SetQueues{}
-	for _, q := range append(preset.QueuesFor([]string{"root.a", "root.b"}), capacity.Property{Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "10"},
-		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"}, capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"},
+	for _, q := range append(preset.QueuesFor([]string{"root.a", "root.b"}),
+		capacity.Property{Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "10"},
+		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
+		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"},
 		capacity.Property{Name: "yarn.scheduler.capacity.maximum-am-resource-percent", Value: "0.25"}) {
 		set.Properties = append(set.Properties, input.Property(q))
 	}
@@ -381,7 +392,8 @@ func BenchmarkPromises(b *testing.B) {
 func BenchmarkRefresh(b *testing.B) {
 	c := newCluster(b)
 	for n := range 99 {
-		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "m", Port: uint16(n + 1)}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
+		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "m", Port: uint16(n + 1)}, Rack: "/r",
+			Total: yarn.NewResource(16384, 16)})
 	}
 	c.app(1_600, 1024, 0)
 	for range 9_900 { // a queue has at most 10,000 applications
@@ -408,20 +420,24 @@ func BenchmarkForecast(b *testing.B) {
 		set.Properties = append(set.Properties, input.Property(q))
 	}
 	for _, path := range paths {
-		set.Properties = append(set.Properties, input.Property{Name: "yarn.scheduler.capacity." + path + ".user-limit-factor", Value: "100"})
+		set.Properties = append(set.Properties, input.Property{Name: "yarn.scheduler.capacity." + path + ".user-limit-factor",
+			Value: "100"})
 	}
 	c.do(set)
 	for n := range 9_999 {
-		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("m%04d", n), Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
+		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("m%04d", n), Port: 1}, Rack: "/r",
+			Total: yarn.NewResource(16384, 16)})
 	}
 	for i := range 600 { // the first hundred fill the cluster but for 1 GiB on each node
 		count := int64(500)
 		if i >= 100 {
 			count = 1
 		}
-		id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: paths[i%100], Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+		id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: paths[i%100],
+			Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 		c.do(&input.RegisterAttempt{Attempt: id})
-		c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: key, Name: yarn.Any, Count: count, Size: yarn.NewResource(3072, 1), Relax: true}}})
+		c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{
+			{Key: key, Name: yarn.Any, Count: count, Size: yarn.NewResource(3072, 1), Relax: true}}})
 		for range min(count, 4) {
 			c.take(id)
 		}
@@ -432,7 +448,8 @@ func BenchmarkForecast(b *testing.B) {
 		asks []Ask
 		o    Options
 		time time.Duration // the budgets of package server
-	}{"refresh": {asks, RefreshOptions(), time.Second}, "answer": {asks[len(asks)/2:][:1], DefaultOptions(), 100 * time.Millisecond}} {
+	}{"refresh": {asks, RefreshOptions(), time.Second},
+		"answer": {asks[len(asks)/2:][:1], DefaultOptions(), 100 * time.Millisecond}} {
 		b.Run(name, func(b *testing.B) {
 			runs, before := 0, growth.ProcessorTime()
 			for b.Loop() {

@@ -214,7 +214,8 @@ func (f *Forecaster) begin(ctx context.Context, st *state.State) chan error {
 
 // refresh forecasts the starts of asks and promises them. The next refresh waits
 // refreshRest times as long as this one took.
-func (f *Forecaster) refresh(ctx context.Context, keeper *forecast.Keeper, st *state.State, asks []forecast.Ask) (err error) {
+func (f *Forecaster) refresh(ctx context.Context, keeper *forecast.Keeper, st *state.State,
+	asks []forecast.Ask) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // a failed forecast must not stop the replica
 			err = fmt.Errorf("a fault of the program: %v", p)
@@ -367,8 +368,10 @@ func (f *Forecaster) Report() *api.ForecastReport {
 		return d
 	}
 	r := f.keeper.Record
-	d.SinceMillis, d.Due, d.Held, d.Gone, d.None, d.Open, d.Recorded = r.SinceMillis, r.Due, r.Held, r.Gone, r.None, r.Waiting(), r.Enough()
+	d.SinceMillis, d.Due, d.Held, d.Gone, d.None, d.Open, d.Recorded = r.SinceMillis, r.Due, r.Held, r.Gone, r.None,
+		r.Waiting(), r.Enough()
 	s := r.Summary()
-	d.Newest = api.ForecastSummary{Due: s.Outcomes, Held: s.Held, ErrorP50Millis: s.ErrorP50, ErrorP95Millis: s.ErrorP95, WaitP50Millis: s.Wait, WidthP50Millis: s.Width, WidthOfWaitP50: s.WidthOfWait}
+	d.Newest = api.ForecastSummary{Due: s.Outcomes, Held: s.Held, ErrorP50Millis: s.ErrorP50, ErrorP95Millis: s.ErrorP95,
+		WaitP50Millis: s.Wait, WidthP50Millis: s.Width, WidthOfWaitP50: s.WidthOfWait}
 	return d
 }

@@ -24,7 +24,8 @@ func TestForecastsSurviveARestart(t *testing.T) {
 	f.keeper.Record.Promise(7_000, ask, 2, 5_000)
 	f.save()
 	back := f.load()
-	if back == nil || back.Index != 9 || back.Due != 1 || back.Held != 1 || back.Waiting() != 1 || back.Newest[0].Delay != 5_000 {
+	if back == nil || back.Index != 9 || back.Due != 1 || back.Held != 1 || back.Waiting() != 1 ||
+		back.Newest[0].Delay != 5_000 {
 		t.Fatalf("read back: %+v", back)
 	}
 	if err := os.WriteFile(f.path(), []byte(`{"due":1,"held":2}`), 0o600); err != nil {

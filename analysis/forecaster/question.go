@@ -74,7 +74,8 @@ func (f *question) of(ctx context.Context, id yarn.ApplicationID) (*api.Forecast
 }
 
 func (f *question) ask(ask *state.Ask, s *forecast.Start) api.ForecastAsk {
-	out := api.ForecastAsk{Priority: ask.Key.Priority, AllocationID: ask.Key.AllocationID, Size: f.st.Versions.Kinds().Format(ask.Size), Count: ask.Count}
+	out := api.ForecastAsk{Priority: ask.Key.Priority, AllocationID: ask.Key.AllocationID,
+		Size: f.st.Versions.Kinds().Format(ask.Size), Count: ask.Count}
 	if f.st.Meta.UsableNodes > 0 && !anyHolds(f.st, ask.Size) {
 		out.Never = "no node is as large"
 		return out
@@ -188,7 +189,10 @@ func (f *question) suppose(d *api.Forecast, slot state.AppSlot, starts []forecas
 		f.times(&out, &other[0])
 		d.Asks[i].Sooner = append(d.Asks[i].Sooner, api.ForecastSooner{If: s.text, MedianMillis: out.MedianMillis})
 	}
-	slices.SortStableFunc(d.Asks[i].Sooner, func(a, b api.ForecastSooner) int { return cmp.Compare(a.MedianMillis, b.MedianMillis) })
+	slices.SortStableFunc(d.Asks[i].Sooner, func(a,
+		b api.ForecastSooner) int {
+		return cmp.Compare(a.MedianMillis, b.MedianMillis)
+	})
 	return nil
 }
 
@@ -210,7 +214,8 @@ func (f *question) suppositions(a *state.App, s *forecast.Start) (out []supposit
 		out = append(out, supposition{id.String() + " ended now", &input.KillApplication{ID: id}})
 	}
 	if above, ok := f.priorityAbove(a); ok {
-		out = append(out, supposition{fmt.Sprintf("its priority was %d", above), &input.SetPriority{ID: a.ID, Priority: above}})
+		out = append(out, supposition{fmt.Sprintf("its priority was %d", above),
+			&input.SetPriority{ID: a.ID, Priority: above}})
 	}
 	for _, q := range f.otherQueues(a) {
 		out = append(out, supposition{"it was in " + q, &input.MoveApplication{ID: a.ID, Queue: q}})

@@ -31,7 +31,8 @@ func newForecastCluster(t *testing.T, properties ...input.Property) *forecastClu
 	}
 	c := &forecastCluster{t, p, 1_000_000}
 	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
-	for _, q := range append(preset.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
+	for _, q := range append(preset.QueuesFor([]string{"root.a"}),
+		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
 		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "32768"}) {
 		in.Properties = append(in.Properties, input.Property(q))
 	}
@@ -61,7 +62,8 @@ func (c *forecastCluster) app(memory int64, priority int32) yarn.ApplicationID {
 	submit := &input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true, Priority: priority, PrioritySet: true}
 	id := yarn.AttemptID{App: c.do(submit).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	c.do(&input.RegisterAttempt{Attempt: id})
-	c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(memory, 1), Relax: true}}})
+	c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{
+		{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(memory, 1), Relax: true}}})
 	return id.App
 }
 
@@ -73,7 +75,8 @@ func TestForecastOf(t *testing.T) {
 	huge := c.app(32768, 0) // before a node is known: nobody may ask for more than the largest node
 	var y explain.Explainer
 	early := &question{st: c.p.State().Fork(), now: c.now, explain: y.Explain, options: forecast.DefaultOptions()}
-	if d, err := early.of(t.Context(), huge); err != nil || len(d.Asks) != 1 || d.Asks[0].Never != "" || d.Asks[0].Started != 0 {
+	if d, err := early.of(t.Context(), huge); err != nil || len(d.Asks) != 1 || d.Asks[0].Never != "" ||
+		d.Asks[0].Started != 0 {
 		t.Errorf("before a node is known: %+v, %v", d, err)
 	}
 	c.node()
@@ -89,12 +92,14 @@ func TestForecastOf(t *testing.T) {
 		t.Fatalf("forecast = %+v, %v, want one ask from 15 runs", d, err)
 	}
 	k := d.Asks[0]
-	if k.Started != 15 || k.FromMillis <= now || k.MedianMillis < k.FromMillis || k.ToMillis < k.MedianMillis || k.Never != "" {
+	if k.Started != 15 || k.FromMillis <= now || k.MedianMillis < k.FromMillis || k.ToMillis < k.MedianMillis ||
+		k.Never != "" {
 		t.Errorf("forecast of the ask = %+v, want 15 starts, at times after %d in order, and no reason for never",
 			k, now)
 	}
 	if len(k.After) != 1 || k.After[0].ID != first.String() || k.After[0].Container == "" || k.After[0].Node != "n1:1" ||
-		k.After[0].Queue != "root.a" || k.After[0].Runs != 15 || len(k.Queues) != 1 || k.Queues[0] != (api.ForecastQueue{Path: "root.a", Runs: 15}) {
+		k.After[0].Queue != "root.a" || k.After[0].Runs != 15 || len(k.Queues) != 1 ||
+		k.Queues[0] != (api.ForecastQueue{Path: "root.a", Runs: 15}) {
 		t.Errorf("it waits for %+v", k.After)
 	}
 	if len(k.Sooner) != 1 || k.Sooner[0].If != first.String()+" ended now" || k.Sooner[0].MedianMillis >= k.MedianMillis {
@@ -148,7 +153,8 @@ func TestForecastPriority(t *testing.T) {
 		{10, 3, 0, 4}, {10, 3, 3, 4}, {10, 3, 4, -1}, {10, 10, 0, 10}, {10, 10, 10, -1}, {0, 0, 0, -1},
 		{highest, highest, 0, highest}, {highest, highest, highest, -1}, {highest, highest - 1, 0, highest},
 	} {
-		c := newForecastCluster(t, input.Property{Name: "yarn.cluster.max-application-priority", Value: strconv.Itoa(int(x.most))})
+		c := newForecastCluster(t, input.Property{Name: "yarn.cluster.max-application-priority",
+			Value: strconv.Itoa(int(x.most))})
 		c.node()
 		c.app(16384, 0)
 		c.app(16384, x.others)

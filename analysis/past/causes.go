@@ -116,7 +116,8 @@ func (w *Causes) work(indexes []uint64, again bool) {
 	began := time.Now()
 	err := w.find(indexes, again)
 	if err != nil && !errors.Is(err, errNotNow) && w.ctx.Err() == nil {
-		w.logger.Debug("the reasons of decisions are not at hand", "first", indexes[0], "last", indexes[len(indexes)-1], "error", err)
+		w.logger.Debug("the reasons of decisions are not at hand", "first", indexes[0], "last",
+			indexes[len(indexes)-1], "error", err)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -94,7 +94,8 @@ func (p *States) reach(ctx context.Context, index uint64) error {
 	}
 	if began := time.Now(); p.machine == nil || p.index > index {
 		if began.Before(p.free) {
-			return &api.Error{Code: api.CodeBusy, Message: "an earlier state was rebuilt a moment ago, which takes long here", Remedy: "step forwards, or wait a moment",
+			return &api.Error{Code: api.CodeBusy, Message: "an earlier state was rebuilt a moment ago, which takes long here",
+				Remedy: "step forwards, or wait a moment",
 				Status: http.StatusServiceUnavailable, RetryAfterMillis: p.free.Sub(began).Milliseconds()}
 		}
 		defer func() {
@@ -115,7 +116,8 @@ func (p *States) reach(ctx context.Context, index uint64) error {
 		applied += max(n, 1)
 	}
 	if p.index < index {
-		return fmt.Errorf("the state at index %d: more than %d entries lie between it and the snapshot before it", index, entriesMax)
+		return fmt.Errorf("the state at index %d: more than %d entries lie between it and the snapshot before it",
+			index, entriesMax)
 	}
 	return nil
 }
@@ -141,7 +143,8 @@ func (p *States) begin(index uint64) error {
 	}
 	if first > 1 {
 		p.machine = nil
-		return &api.Error{Code: api.CodeTooOld, Message: fmt.Sprintf("the state at index %d cannot be rebuilt: the log and the snapshots that are kept begin at %d", index, oldest),
+		return &api.Error{Code: api.CodeTooOld, Message: fmt.Sprintf(
+			"the state at index %d cannot be rebuilt: the log and the snapshots that are kept begin at %d", index, oldest),
 			Remedy: fmt.Sprintf("choose an index from %d on", oldest), Status: http.StatusGone}
 	}
 	return nil
@@ -202,8 +205,9 @@ func (p *States) apply(ctx context.Context, index uint64) (read int, err error) 
 		err, failed := p.machine.Apply(&l).(error)
 		if failed && !errors.Is(err, fsm.ErrStale) {
 			// A failure of this machine must not stop the replica.
-			return 0, &api.Error{Code: "NOT_REBUILT", Message: fmt.Sprintf("the state at index %d cannot be rebuilt: %v", e.Index, err),
-				Remedy: "choose an index after a later snapshot", Status: http.StatusInternalServerError}
+			return 0, &api.Error{Code: "NOT_REBUILT",
+				Message: fmt.Sprintf("the state at index %d cannot be rebuilt: %v", e.Index, err),
+				Remedy:  "choose an index after a later snapshot", Status: http.StatusInternalServerError}
 		}
 		if p.each != nil {
 			if err := p.each(e.Index, e.Data, !failed); err != nil {

@@ -46,10 +46,12 @@ func (r *Preemption) Between(ctx context.Context, from, to int64) (*api.Preempti
 	}
 	o := shadow.DefaultOptions()
 	o.Eager, o.MaxHeld = r.Eager, eventsMax
-	d, err := shadow.Preview(shadow.Stretch{State: p.st, Index: p.before, Entries: p.entries, ToMillis: to}, o, func() bool { return ctx.Err() != nil })
+	d, err := shadow.Preview(shadow.Stretch{State: p.st, Index: p.before, Entries: p.entries, ToMillis: to}, o,
+		func() bool { return ctx.Err() != nil })
 	switch {
 	case errors.Is(err, shadow.ErrStopped):
-		return nil, &api.Error{Code: api.CodeTimedOut, Message: "playing so long a time takes longer than an answer may", Remedy: "choose a shorter time", Status: http.StatusServiceUnavailable}
+		return nil, &api.Error{Code: api.CodeTimedOut, Message: "playing so long a time takes longer than an answer may",
+			Remedy: "choose a shorter time", Status: http.StatusServiceUnavailable}
 	case errors.Is(err, shadow.ErrTooLarge):
 		return nil, tooMuch(err.Error())
 	case err != nil:
@@ -105,12 +107,15 @@ func (p *part) find() error {
 }
 
 func tooLongAgo(what string, oldest uint64) error {
-	return &api.Error{Code: api.CodeTooOld, Message: fmt.Sprintf("%s: the log and the snapshots begin at index %d", what, oldest),
-		Remedy: "choose a later time; with larger raft.trailing and raft.snapshot_threshold more is kept", Status: http.StatusGone}
+	return &api.Error{Code: api.CodeTooOld, Message: fmt.Sprintf("%s: the log and the snapshots begin at index %d",
+		what, oldest),
+		Remedy: "choose a later time; with larger raft.trailing and raft.snapshot_threshold more is kept",
+		Status: http.StatusGone}
 }
 
 func tooMuch(what string) error {
-	return &api.Error{Code: api.CodeTooLarge, Message: what, Remedy: "choose a shorter time", Status: http.StatusRequestEntityTooLarge}
+	return &api.Error{Code: api.CodeTooLarge, Message: what, Remedy: "choose a shorter time",
+		Status: http.StatusRequestEntityTooLarge}
 }
 
 // timeAfter returns the cluster's time after an entry: that of the last entry up to it that has a
@@ -207,7 +212,8 @@ func (p *part) add(e cluster.LogEntry) (beyond bool, err error) {
 	p.entries = append(p.entries, shadow.Entry{Index: e.Index, Events: events})
 	p.events, p.bytes = p.events+len(events), p.bytes+len(e.Data)
 	if len(p.entries) > entriesMax || p.events > eventsMax || p.bytes > bytesMax {
-		return false, tooMuch(fmt.Sprintf("this time has more than %d entries, %d events or %d MB", entriesMax, eventsMax, bytesMax>>20))
+		return false, tooMuch(fmt.Sprintf("this time has more than %d entries, %d events or %d MB", entriesMax, eventsMax,
+			bytesMax>>20))
 	}
 	return false, nil
 }

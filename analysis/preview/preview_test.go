@@ -12,7 +12,8 @@ import (
 // TestPreviewOfLargeEntries checks that a preview refuses large entries before they fill the
 // memory.
 func TestPreviewOfLargeEntries(t *testing.T) {
-	b := event.Batch{Events: []event.Event{&event.TimeAdvanced{NowMillis: 1000}, &event.ApplicationSubmitted{App: 1, Context: make([]byte, 4<<20)}}}
+	b := event.Batch{Events: []event.Event{&event.TimeAdvanced{NowMillis: 1000},
+		&event.ApplicationSubmitted{App: 1, Context: make([]byte, 4<<20)}}}
 	data := b.Encode()
 	p := part{to: 2000, before: 1}
 	for n := uint64(1); ; n++ {

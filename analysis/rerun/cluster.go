@@ -74,7 +74,8 @@ func (c *Cluster) Simulate(ctx context.Context, w workload.Config, sample time.D
 
 // Observe reads the outcomes of reservations and the reserved resources from a state.
 func Observe(st *state.State) workload.Observation {
-	out := workload.Observation{Outcomes: report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled), Causes: map[string]int64{}}}
+	out := workload.Observation{Outcomes: report.Outcomes{Made: int64(st.Meta.Made), Fulfilled: int64(st.Meta.Fulfilled),
+		Causes: map[string]int64{}}}
 	for cause, n := range st.Meta.Cancelled.Named() {
 		out.Outcomes.Cancelled += int64(n)
 		out.Outcomes.Causes[cause] = int64(n)

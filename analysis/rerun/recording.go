@@ -67,8 +67,9 @@ func (r *recording) add(e event.Event) {
 			r.began = r.now
 		}
 	case *event.ApplicationSubmitted:
-		a := &recorded{submitted: r.now, unmanaged: e.Unmanaged, asks: map[yarn.SchedulerKey]*ask{}, running: map[uint64]running{},
-			job: trace.Job{Name: e.Name, User: e.User, Queue: e.Queue, Priority: int(e.Priority)}}
+		a := &recorded{submitted: r.now, unmanaged: e.Unmanaged, asks: map[yarn.SchedulerKey]*ask{},
+			running: map[uint64]running{},
+			job:     trace.Job{Name: e.Name, User: e.User, Queue: e.Queue, Priority: int(e.Priority)}}
 		r.apps[e.App] = a
 		r.order = append(r.order, a)
 	case *event.AskChanged:
@@ -196,7 +197,8 @@ func (r *recording) jobOf(a *recorded) (job trace.Job, n int, short bool) {
 			continue
 		}
 		n += len(ran)
-		g := trace.TaskGroup{Count: len(ran), MemoryMB: k.size[yarn.Memory], VCores: max(k.size[yarn.VCores], 1), Duration: mean(ran, 0), Durations: ran,
+		g := trace.TaskGroup{Count: len(ran), MemoryMB: k.size[yarn.Memory], VCores: max(k.size[yarn.VCores], 1),
+			Duration: mean(ran, 0), Durations: ran,
 			Priority: int(key.Priority), Delay: time.Duration(k.first-a.submitted) * time.Millisecond, After: -1}
 		if r.gpu >= 0 {
 			g.GPUs = k.size[r.gpu]

@@ -45,7 +45,8 @@ func Compare(ctx context.Context, log view.LogReader, st *state.State) (*api.Rer
 	t.Nodes = nodesOf(st)
 	d.Nodes = len(t.Nodes)
 	if len(t.Jobs) == 0 || len(t.Nodes) == 0 {
-		return nil, refused("the log that is kept records no application that asked for containers, or no node is running", "submit something, and come back")
+		return nil, refused("the log that is kept records no application that asked for containers, or no node is running",
+			"submit something, and come back")
 	}
 	sample := time.Duration(max(d.SpanMillis/sampleParts, 100)) * time.Millisecond
 	with, err := play(ctx, t, st, false, sample)
@@ -109,7 +110,8 @@ func nodesOf(st *state.State) []trace.Node {
 	var out []trace.Node
 	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
 		if n.State == yarn.NodeRunning {
-			k := trace.Node{Name: fmt.Sprintf("%s-%d", n.ID.Host, n.ID.Port), Rack: n.Rack, MemoryMB: n.Total[yarn.Memory], VCores: n.Total[yarn.VCores]}
+			k := trace.Node{Name: fmt.Sprintf("%s-%d", n.ID.Host, n.ID.Port), Rack: n.Rack, MemoryMB: n.Total[yarn.Memory],
+				VCores: n.Total[yarn.VCores]}
 			if gpu >= 0 {
 				k.GPUs = n.Total[gpu]
 			}
@@ -121,7 +123,8 @@ func nodesOf(st *state.State) []trace.Node {
 }
 
 // play simulates a workload on a cluster of its own, with the queues of a state.
-func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sample time.Duration) (*report.Summary, error) {
+func play(ctx context.Context, t *trace.Trace, st *state.State, without bool,
+	sample time.Duration) (*report.Summary, error) {
 	var properties []capacity.Property
 	for _, q := range st.Versions.Current().Properties {
 		if !without || q.Name != noReservations {
@@ -139,7 +142,8 @@ func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sa
 	c.Nodes, c.Jobs, c.AM, c.Logger = t.Nodes, workload.FromTrace(t), false, hclog.NewNullLogger()
 	s, err := d.Simulate(ctx, c, sample)
 	if ctx.Err() != nil {
-		return nil, &api.Error{Code: api.CodeTimedOut, Message: "playing what was recorded takes longer than an answer may", Remedy: "use \"rmd replay\" with a trace for so much", Status: 503}
+		return nil, &api.Error{Code: api.CodeTimedOut, Message: "playing what was recorded takes longer than an answer may",
+			Remedy: "use \"rmd replay\" with a trace for so much", Status: 503}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("play what was recorded: %w", err)
@@ -149,8 +153,11 @@ func play(ctx context.Context, t *trace.Trace, st *state.State, without bool, sa
 
 func sideOf(s *report.Summary) api.RerunSide {
 	waits := func(w report.Waits) api.RerunWaits {
-		return api.RerunWaits{Containers: w.Containers, Unserved: w.Unserved, P50Millis: w.P50Millis, P95Millis: w.P95Millis, MaxMillis: w.MaxMillis}
+		return api.RerunWaits{Containers: w.Containers, Unserved: w.Unserved, P50Millis: w.P50Millis, P95Millis: w.P95Millis,
+			MaxMillis: w.MaxMillis}
 	}
-	return api.RerunSide{Large: waits(s.Large), Small: waits(s.Small), Made: s.Reservations.Made, Moved: s.Reservations.Moved,
-		Fulfilled: s.Reservations.Fulfilled, Cancelled: s.Reservations.Cancelled, Used: s.Utilization.Dominant, ReservedIdle: s.ReservedIdle.Dominant, EndMillis: s.EndMillis}
+	return api.RerunSide{Large: waits(s.Large), Small: waits(s.Small), Made: s.Reservations.Made,
+		Moved:     s.Reservations.Moved,
+		Fulfilled: s.Reservations.Fulfilled, Cancelled: s.Reservations.Cancelled, Used: s.Utilization.Dominant,
+		ReservedIdle: s.ReservedIdle.Dominant, EndMillis: s.EndMillis}
 }

@@ -41,7 +41,8 @@ func newRecorder(t *testing.T) *recorder {
 	}
 	r := &recorder{t: t, p: p, now: 1_000_000, first: 1}
 	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
-	for _, q := range append(preset.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
+	for _, q := range append(preset.QueuesFor([]string{"root.a"}),
+		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
 		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"}) {
 		in.Properties = append(in.Properties, input.Property(q))
 	}
@@ -81,7 +82,8 @@ func (r *recorder) app(count int64, size yarn.Resource) yarn.AttemptID {
 	id := yarn.AttemptID{App: r.do(&input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	r.do(&input.RegisterAttempt{Attempt: id})
 	r.apps = append(r.apps, id)
-	r.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: size, Relax: true}}})
+	r.do(&input.Allocate{Attempt: id, Asks: []input.Ask{
+		{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: size, Relax: true}}})
 	return id
 }
 
@@ -127,12 +129,14 @@ func TestCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Apps != 3 || d.Containers != 36 || d.Nodes != 2 || d.Cut || d.From != 1 || d.To != uint64(len(r.log)) || d.SpanMillis < 600_000 {
+	if d.Apps != 3 || d.Containers != 36 || d.Nodes != 2 || d.Cut || d.From != 1 || d.To != uint64(len(r.log)) ||
+		d.SpanMillis < 600_000 {
 		t.Errorf("Compare = %+v, want 3 applications, 36 containers, 2 nodes, all %d entries uncut, 10 min or more",
 			d, len(r.log))
 	}
 	for _, s := range []api.RerunSide{d.With, d.Without} {
-		if s.Large.Containers != 2 || s.Small.Containers != 34 || s.Large.Unserved+s.Small.Unserved != 0 || s.Used <= 0 || s.EndMillis == 0 {
+		if s.Large.Containers != 2 || s.Small.Containers != 34 || s.Large.Unserved+s.Small.Unserved != 0 || s.Used <= 0 ||
+			s.EndMillis == 0 {
 			t.Errorf("side = %+v, want 2 large and 34 small containers, none unserved, with use and an end",
 				s)
 		}
@@ -179,13 +183,16 @@ func TestClusterTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := workload.DefaultConfig()
-	w.AM, w.Logger, w.Nodes = false, hclog.NewNullLogger(), []trace.Node{{Name: "n1", Rack: "/r", MemoryMB: 4096, VCores: 4}}
-	w.Jobs = slices.Values([]trace.Job{{Name: "x", User: "u", Queue: "root.a", Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: 1024, VCores: 1, Duration: time.Hour, After: -1}}}})
+	w.AM, w.Logger, w.Nodes = false, hclog.NewNullLogger(),
+		[]trace.Node{{Name: "n1", Rack: "/r", MemoryMB: 4096, VCores: 4}}
+	w.Jobs = slices.Values([]trace.Job{{Name: "x", User: "u", Queue: "root.a",
+		Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: 1024, VCores: 1, Duration: time.Hour, After: -1}}}})
 	s, err := c.Simulate(t.Context(), w, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if ran := c.State().Meta.NowMillis - Epoch; ran < time.Hour.Milliseconds() || ran > s.EndMillis {
-		t.Errorf("the planner's time has advanced by %d ms, want an hour at least and at most the %d ms of the run", ran, s.EndMillis)
+		t.Errorf("the planner's time has advanced by %d ms, want an hour at least and at most the %d ms of the run",
+			ran, s.EndMillis)
 	}
 }

@@ -68,8 +68,9 @@ const beatMillis = 1000
 
 func newDivergedRun(own *runner.Runner, r *record, m *meter, random *rand.Rand) *divergedRun {
 	r.apart = true
-	c := &divergedRun{Runner: own, record: r, meter: m, random: random, beat: own.Now, round: own.Now, running: map[event.ContainerRef]*ownRun{},
-		dirty: map[uint32]bool{}}
+	c := &divergedRun{Runner: own, record: r, meter: m, random: random, beat: own.Now, round: own.Now,
+		running: map[event.ContainerRef]*ownRun{},
+		dirty:   map[uint32]bool{}}
 	c.After = c.planned
 	st := c.State()
 	for _, seq := range sorted(r.jobs) {

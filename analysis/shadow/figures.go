@@ -11,12 +11,15 @@ import (
 // Report compares the cluster and the shadow, from the start of the shadow until now.
 func (s *Shadow) Report() *api.Shadow {
 	cluster, own := s.Digests()
-	d := &api.Shadow{State: api.ShadowInStep, Changes: view.Changes(s.changes), BeganMillis: s.began, AtMillis: s.realMeter.at, Index: s.index, Entries: s.entries,
-		Decided: s.decided, ClusterDigest: fmt.Sprintf("%016x", cluster), Digest: fmt.Sprintf("%016x", own), Points: s.series.points()}
+	d := &api.Shadow{State: api.ShadowInStep, Changes: view.Changes(s.changes), BeganMillis: s.began,
+		AtMillis: s.realMeter.at, Index: s.index, Entries: s.entries,
+		Decided: s.decided, ClusterDigest: fmt.Sprintf("%016x", cluster), Digest: fmt.Sprintf("%016x", own),
+		Points: s.series.points()}
 	d.Text = "In step: it has decided what the cluster has decided. The figures of both sides are the same, and none is an estimate."
 	if s.diverged != nil {
 		d.State, d.Divergence = api.ShadowApart, s.apart
-		d.KnownEnds, d.GuessedEnds, d.NotFollowed, d.BehindMillis = s.diverged.known, s.diverged.guessed, s.diverged.left, max(s.ahead.Meta.NowMillis-s.diverged.Now, 0)
+		d.KnownEnds, d.GuessedEnds, d.NotFollowed, d.BehindMillis = s.diverged.known, s.diverged.guessed, s.diverged.left,
+			max(s.ahead.Meta.NowMillis-s.diverged.Now, 0)
 		d.Text = "Apart: it goes its own way since its first decision that differs. The figures of the shadow are estimates from then on."
 	}
 	paths := append(sorted(s.realMeter.queues), sorted(s.ownMeter.queues)...)
@@ -59,12 +62,14 @@ func (m *meter) side(path string, began int64) api.ShadowSide {
 		return api.ShadowSide{}
 	}
 	time := float64(max(m.at-began, 1))
-	return api.ShadowSide{Waits: t.waits.document(), AMs: t.ams.document(), Preempted: t.preempted, Used: t.used / time, Guaranteed: t.guaranteed / time,
-		Wanted: t.wanted / time, Owed: t.owed / time, OwedTime: float64(t.owedMillis) / time}
+	return api.ShadowSide{Waits: t.waits.document(), AMs: t.ams.document(), Preempted: t.preempted, Used: t.used / time,
+		Guaranteed: t.guaranteed / time,
+		Wanted:     t.wanted / time, Owed: t.owed / time, OwedTime: float64(t.owedMillis) / time}
 }
 
 func (w *delays) document() api.ShadowWaits {
-	return api.ShadowWaits{Count: w.count, MeanMillis: w.sum / max(w.count, 1), P50Millis: w.quantile(0.5), P95Millis: w.quantile(0.95), MaxMillis: w.max}
+	return api.ShadowWaits{Count: w.count, MeanMillis: w.sum / max(w.count, 1), P50Millis: w.quantile(0.5),
+		P95Millis: w.quantile(0.95), MaxMillis: w.max}
 }
 
 // series has points at equal intervals, for up to mostQueues queues that have used something. When

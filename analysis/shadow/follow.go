@@ -84,7 +84,9 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 
 // passes returns the candidates of the passes on a node.
 func (s *Shadow) passes(node state.NodeSlot) []candidate {
-	return []candidate{s.pass(func(sched *scheduler.Scheduler) { sched.HeartbeatPass(node) }), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) }),
+	return []candidate{s.pass(func(sched *scheduler.Scheduler) {
+		sched.HeartbeatPass(node)
+	}), s.pass(func(sched *scheduler.Scheduler) { sched.EagerPass(node) }),
 		s.pass(func(sched *scheduler.Scheduler) { sched.PreferringPass(node) })}
 }
 

@@ -330,7 +330,8 @@ func (c *divergedRun) registration(e *event.NodeRegistered) input.Input {
 	in := &input.RegisterNode{ID: e.ID, HTTPPort: e.HTTPPort, Rack: e.Rack, Total: e.Total, Version: e.Version}
 	if slot := st.Nodes.Find(e.ID); slot != 0 {
 		for _, k := range st.Containers.On(st.Nodes.Get(slot)) {
-			in.Containers = append(in.Containers, input.ContainerStatus{Container: st.Apps.ContainerID(k), State: yarn.ContainerRunning})
+			in.Containers = append(in.Containers, input.ContainerStatus{Container: st.Apps.ContainerID(k),
+				State: yarn.ContainerRunning})
 		}
 	}
 	return in

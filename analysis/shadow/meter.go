@@ -288,7 +288,8 @@ func (m *meter) sample(now int64) {
 			t.owed += owed * float64(past)
 			t.owedMillis += past
 		}
-		t.nowUsed, t.nowWant, t.nowGuaranteed = share(st, q.Used.Sub(q.Reserved)), share(st, q.Pending), share(st, tree.Capacities[i].EffMin)
+		t.nowUsed, t.nowWant, t.nowGuaranteed = share(st, q.Used.Sub(q.Reserved)), share(st, q.Pending),
+			share(st, tree.Capacities[i].EffMin)
 	}
 }
 

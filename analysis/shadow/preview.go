@@ -44,7 +44,8 @@ func Preview(s Stretch, o Options, stop func() bool) (*api.PreemptionPreview, er
 	if st.Versions.Current() == nil {
 		return nil, input.NoFirstQueues()
 	}
-	d := &api.PreemptionPreview{FromMillis: st.Meta.NowMillis, ToMillis: s.ToMillis, FromIndex: s.Index + 1, ToIndex: s.Index + uint64(len(s.Entries)), Entries: len(s.Entries)}
+	d := &api.PreemptionPreview{FromMillis: st.Meta.NowMillis, ToMillis: s.ToMillis, FromIndex: s.Index + 1,
+		ToIndex: s.Index + uint64(len(s.Entries)), Entries: len(s.Entries)}
 	o.BehindMillis = max(s.ToMillis-st.Meta.NowMillis, 0) + 1 // so that everything in the stretch is known
 	kinds := st.Versions.Kinds()
 	for _, run := range []struct {
@@ -142,7 +143,8 @@ func figures(name string, s *Shadow, m *meter, to int64, kinds yarn.Kinds) api.P
 		}
 		all.merge(owed[path])
 		d.Waiting += waiting[path]
-		d.Queues = append(d.Queues, api.PreviewQueue{Path: path, Killed: c.killed, LostMillis: int64(c.lostMillis), Owed: owed[path].document(), Waiting: waiting[path]})
+		d.Queues = append(d.Queues, api.PreviewQueue{Path: path, Killed: c.killed, LostMillis: int64(c.lostMillis),
+			Owed: owed[path].document(), Waiting: waiting[path]})
 	}
 	d.Owed = all.document()
 	return d
@@ -176,9 +178,11 @@ func previewText(d *api.PreemptionPreview) string {
 	if off.Started == 0 && planned.Started == 0 {
 		return "No container started in this time."
 	}
-	text := fmt.Sprintf("With preemption: %s killed, %s lost; queues under their guarantee wait %s for a container, without preemption %s.",
+	text := fmt.Sprintf(
+		"With preemption: %s killed, %s lost; queues under their guarantee wait %s for a container, without preemption %s.",
 		containers(planned.Killed), describeLost(planned.Lost), span(planned.Owed.MeanMillis), span(off.Owed.MeanMillis))
-	return text + fmt.Sprintf(" With YARN's selectors: %s killed, %s lost, %s.", containers(yarns.Killed), describeLost(yarns.Lost), span(yarns.Owed.MeanMillis))
+	return text + fmt.Sprintf(" With YARN's selectors: %s killed, %s lost, %s.", containers(yarns.Killed),
+		describeLost(yarns.Lost), span(yarns.Owed.MeanMillis))
 }
 
 func containers(n int64) string {

@@ -53,7 +53,8 @@ func TestPreview(t *testing.T) {
 		}
 		with, _ := recorded(t, seed, append(slices.Clone(keys), preemption[0])...)
 		off, planned, happened := runs[api.PreviewOff], runs[api.PreviewPlanned], previewed(t, with)[api.PreviewPlanned]
-		if _, more := runs[api.PreviewCluster]; more || !off.Exact || off.Killed+off.Warned+off.LostMillis != 0 || off.Owed.Count == 0 {
+		if _, more := runs[api.PreviewCluster]; more || !off.Exact || off.Killed+off.Warned+off.LostMillis != 0 ||
+			off.Owed.Count == 0 {
 			t.Errorf("as it was: %+v", off)
 		}
 		if planned.Exact || planned.LostMillis == 0 || planned.Lost["memory-mb"] == 0 || runs[api.PreviewYARN].Killed == 0 {
@@ -65,8 +66,10 @@ func TestPreview(t *testing.T) {
 		if planned.Owed.MeanMillis >= off.Owed.MeanMillis {
 			t.Errorf("it waits no less with preemption: %+v, without %+v", planned.Owed, off.Owed)
 		}
-		said.killed, said.waited, said.waits = said.killed+planned.Killed, said.waited+planned.Owed.MeanMillis*planned.Owed.Count, said.waits+planned.Owed.Count
-		then.killed, then.waited, then.waits = then.killed+happened.Killed, then.waited+happened.Owed.MeanMillis*happened.Owed.Count, then.waits+happened.Owed.Count
+		said.killed, said.waited, said.waits = said.killed+planned.Killed,
+			said.waited+planned.Owed.MeanMillis*planned.Owed.Count, said.waits+planned.Owed.Count
+		then.killed, then.waited, then.waits = then.killed+happened.Killed,
+			then.waited+happened.Owed.MeanMillis*happened.Owed.Count, then.waits+happened.Owed.Count
 	}
 	t.Logf("said %+v, then %+v", said, then)
 	if said.killed == 0 || then.killed == 0 { // too few kills to compare their numbers

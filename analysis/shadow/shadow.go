@@ -35,7 +35,8 @@ type Options struct {
 
 // DefaultOptions returns the default options.
 func DefaultOptions() Options {
-	return Options{Eager: true, Seed: 1, BehindMillis: 600_000, MaxHeld: 1_000_000, MaxApps: 50_000, MaxContainers: 1_000_000, MaxOps: 1_000_000}
+	return Options{Eager: true, Seed: 1, BehindMillis: 600_000, MaxHeld: 1_000_000, MaxApps: 50_000,
+		MaxContainers: 1_000_000, MaxOps: 1_000_000}
 }
 
 // ErrTooLarge ends a shadow that has reached a limit of Options.
@@ -156,7 +157,8 @@ func (s *Shadow) Apply(index uint64, events []event.Event) error {
 		}
 	}
 	if r := s.record; len(r.jobs) > s.o.MaxApps || r.containers > s.o.MaxContainers || r.ops > s.o.MaxOps {
-		return fmt.Errorf("%w: %d applications, %d containers, %d changes of asks", ErrTooLarge, len(r.jobs), r.containers, r.ops)
+		return fmt.Errorf("%w: %d applications, %d containers, %d changes of asks", ErrTooLarge, len(r.jobs),
+			r.containers, r.ops)
 	}
 	return nil
 }

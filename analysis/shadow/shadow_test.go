@@ -46,7 +46,9 @@ func newCluster(t *testing.T, keys ...string) *cluster {
 		t.Fatal(err)
 	}
 	c := &cluster{t: t, p: p, index: 1}
-	if reply, _ := p.Plan(epoch, input.Request{Input: &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024), Properties: queues(t, keys...)}}); reply.Refused() != nil {
+	if reply,
+		_ := p.Plan(epoch, input.Request{Input: &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1,
+		Entropy: make([]byte, 1024), Properties: queues(t, keys...)}}); reply.Refused() != nil {
 		t.Fatalf("InitCluster was refused: %v", reply.Refused())
 	}
 	return c
@@ -56,7 +58,8 @@ func newCluster(t *testing.T, keys ...string) *cluster {
 func queues(t *testing.T, keys ...string) (out []input.Property) {
 	t.Helper()
 	list := append(preset.QueuesFor([]string{"root.a", "root.b"}),
-		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "100"}, capacity.Property{Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "100"},
+		capacity.Property{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "100"},
+		capacity.Property{Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "100"},
 		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"})
 	for _, k := range keys {
 		name, value, _ := strings.Cut(k, "=")
@@ -127,13 +130,15 @@ func (c *cluster) run(seed uint64, jobs int) {
 			g.Durations = append(g.Durations, time.Duration(5+random.IntN(100))*time.Second)
 		}
 		g.Duration = g.Durations[0]
-		t.Jobs = append(t.Jobs, trace.Job{Name: fmt.Sprintf("j%d", i%5), User: fmt.Sprintf("u%d", i%3), Queue: []string{"root.a", "root.b"}[i%2], Submit: at, Tasks: []trace.TaskGroup{g}})
+		t.Jobs = append(t.Jobs, trace.Job{Name: fmt.Sprintf("j%d", i%5), User: fmt.Sprintf("u%d", i%3),
+			Queue: []string{"root.a", "root.b"}[i%2], Submit: at, Tasks: []trace.TaskGroup{g}})
 	}
 	w := workload.DefaultConfig()
 	for i := range 4 {
 		w.Nodes = append(w.Nodes, trace.Node{Name: fmt.Sprintf("n%d", i), Rack: "/r", MemoryMB: 16384, VCores: 16})
 	}
-	w.Jobs, w.AM, w.Seed, w.Logger, w.Kinds = workload.FromTrace(t), true, int64(seed), hclog.NewNullLogger(), c.p.State().Versions.Kinds()
+	w.Jobs, w.AM, w.Seed, w.Logger, w.Kinds = workload.FromTrace(t), true, int64(seed), hclog.NewNullLogger(),
+		c.p.State().Versions.Kinds()
 	w.Submitter, w.Heartbeat, w.SampleEvery, w.ProgressEvery = c, time.Second, time.Minute, time.Minute
 	w.Advance = func(to time.Duration) { c.flush(); c.now = to }
 	w.Granted = func() uint64 { return c.p.State().Meta.Allocated }
@@ -148,8 +153,10 @@ func (c *cluster) run(seed uint64, jobs int) {
 }
 
 // preemption has the properties that turn on preemption between queues.
-var preemption = []string{"yarn.resourcemanager.scheduler.monitor.enable=true", "yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval=1000",
-	"yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill=2000", "yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round=1"}
+var preemption = []string{"yarn.resourcemanager.scheduler.monitor.enable=true",
+	"yarn.resourcemanager.monitor.capacity.preemption.monitoring_interval=1000",
+	"yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill=2000",
+	"yarn.resourcemanager.monitor.capacity.preemption.total_preemption_per_round=1"}
 
 // TestSameConfiguration checks that a shadow with the cluster's configuration makes all the
 // cluster's decisions and has the same digest after every entry.
@@ -161,7 +168,8 @@ func TestSameConfiguration(t *testing.T) {
 				c.start(DefaultOptions(), keys...)
 				c.each = func() {
 					if real, own := c.shadow.Digests(); real != own || real != c.p.State().Digest() {
-						t.Fatalf("at index %d the shadow has digest %016x, its cluster %016x, the cluster %016x: %+v", c.index, own, real, c.p.State().Digest(), c.shadow.Report().Divergence)
+						t.Fatalf("at index %d the shadow has digest %016x, its cluster %016x, the cluster %016x: %+v", c.index, own, real,
+							c.p.State().Digest(), c.shadow.Report().Divergence)
 					}
 				}
 				c.run(seed, 60)
@@ -219,14 +227,16 @@ func TestOtherConfiguration(t *testing.T) {
 			t.Error("once more it differs")
 		}
 		actual := play(seed, []string{lower}, []string{lower})
-		if beside.State != api.ShadowApart || beside.Divergence == nil || beside.NotFollowed != 0 || actual.State != api.ShadowInStep {
+		if beside.State != api.ShadowApart || beside.Divergence == nil || beside.NotFollowed != 0 ||
+			actual.State != api.ShadowInStep {
 			t.Fatalf("beside: %s, diverged %t, %d not followed; in force: %s; want %s, true, 0; %s",
 				beside.State, beside.Divergence != nil, beside.NotFollowed, actual.State, api.ShadowApart, api.ShadowInStep)
 		}
 		for i, q := range beside.Queues {
 			real := actual.Queues[i].Cluster.Waits
 			if q.Shadow.Waits.Count != real.Count || q.Shadow.Waiting != 0 {
-				t.Errorf("%s: %d containers start and %d wait, and then %d start", q.Path, q.Shadow.Waits.Count, q.Shadow.Waiting, real.Count)
+				t.Errorf("%s: %d containers start and %d wait, and then %d start", q.Path, q.Shadow.Waits.Count,
+					q.Shadow.Waiting, real.Count)
 			}
 			before[i] += q.Cluster.Waits.MeanMillis * q.Cluster.Waits.Count
 			said[i] += q.Shadow.Waits.MeanMillis * q.Shadow.Waits.Count
@@ -253,11 +263,14 @@ func TestRefused(t *testing.T) {
 	c := newCluster(t)
 	c.plan(&input.SubmitApplication{User: "u", Queue: "root.b", Unmanaged: true})
 	for name, properties := range map[string][]input.Property{
-		"faults": {{Name: "yarn.scheduler.capacity.root.queues", Value: "a"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "many"}},
-		"queue":  {{Name: "yarn.scheduler.capacity.root.queues", Value: "a"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}},
+		"faults": {{Name: "yarn.scheduler.capacity.root.queues", Value: "a"},
+			{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "many"}},
+		"queue": {{Name: "yarn.scheduler.capacity.root.queues", Value: "a"},
+			{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}},
 	} {
 		var f *input.Refusal
-		if s, _, err := New(c.p.State().Fork(), 1, properties, DefaultOptions()); s != nil || !errors.As(err, &f) || f.Reason != input.InvalidQueues {
+		if s, _, err := New(c.p.State().Fork(), 1, properties, DefaultOptions()); s != nil || !errors.As(err, &f) ||
+			f.Reason != input.InvalidQueues {
 			t.Errorf("New with %s: %v, want no shadow and %s", name, err, input.InvalidQueues)
 		}
 	}
@@ -309,7 +322,8 @@ func TestDivergenceHidesSubmissionContext(t *testing.T) {
 		more = append(more, input.Property(p))
 	}
 	c.plan(&input.SetQueues{Properties: more})
-	c.plan(&input.SubmitApplication{Name: strings.Repeat("n", 1000), User: "u", Queue: "root.c", Unmanaged: true, Context: []byte("secret")})
+	c.plan(&input.SubmitApplication{Name: strings.Repeat("n", 1000), User: "u", Queue: "root.c", Unmanaged: true,
+		Context: []byte("secret")})
 	c.flush()
 	d := c.shadow.Report().Divergence
 	if d == nil || !strings.HasPrefix(d.Cluster, "ApplicationSubmitted {App:1 Name:n") {
@@ -327,7 +341,8 @@ func TestDivergenceHidesSubmissionContext(t *testing.T) {
 func TestBoundOfAsks(t *testing.T) {
 	const ams = "yarn.scheduler.capacity.root.b.maximum-am-resource-percent="
 	c := newCluster(t, ams+"1")
-	c.plan(&input.RegisterNode{ID: yarn.NodeID{Host: "n", Port: 1}, Total: yarn.Resource{yarn.Memory: 16384, yarn.VCores: 16}})
+	c.plan(&input.RegisterNode{ID: yarn.NodeID{Host: "n", Port: 1},
+		Total: yarn.Resource{yarn.Memory: 16384, yarn.VCores: 16}})
 	o := DefaultOptions()
 	o.MaxOps, o.BehindMillis = 100, 0
 	c.start(o, ams+"0") // one AM may run, no matter how large it is
@@ -352,7 +367,9 @@ func TestBoundOfAsks(t *testing.T) {
 	var err error
 	n := int32(0)
 	for ; err == nil && n < 1000; n++ {
-		err = apply(&input.Allocate{Attempt: attempt, Response: n, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Size: yarn.Resource{yarn.Memory: 16384, yarn.VCores: 1}, Count: int64(n%7) + 1, Relax: true}}})
+		err = apply(&input.Allocate{Attempt: attempt, Response: n,
+			Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any,
+				Size: yarn.Resource{yarn.Memory: 16384, yarn.VCores: 1}, Count: int64(n%7) + 1, Relax: true}}})
 	}
 	if !errors.Is(err, ErrTooLarge) || c.shadow.record.ops != 101 {
 		t.Errorf("after %d asks %d are remembered: %v", n, c.shadow.record.ops, err)

@@ -44,18 +44,21 @@ func newLargeCluster(b *testing.B, properties map[string]string) *largeCluster {
 	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024)}
 	for q := range 100 {
 		c.paths = append(c.paths, fmt.Sprintf("root.q%02d", q))
-		in.Properties = append(in.Properties, input.Property{Name: queueKey + c.paths[q] + ".user-limit-factor", Value: "100"})
+		in.Properties = append(in.Properties, input.Property{Name: queueKey + c.paths[q] + ".user-limit-factor",
+			Value: "100"})
 	}
 	for _, q := range preset.QueuesFor(c.paths) {
 		in.Properties = append(in.Properties, input.Property(q))
 	}
-	in.Properties = append(in.Properties, input.Property{Name: "yarn.node-labels.enabled", Value: "true"}, input.Property{Name: queueKey + "maximum-applications", Value: "100000"})
+	in.Properties = append(in.Properties, input.Property{Name: "yarn.node-labels.enabled", Value: "true"},
+		input.Property{Name: queueKey + "maximum-applications", Value: "100000"})
 	for name, value := range properties { // the order does not matter
 		in.Properties = append(in.Properties, input.Property{Name: name, Value: value})
 	}
 	c.do(in)
 	for n := range 10_000 {
-		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("m%04d", n), Port: 1}, Rack: fmt.Sprintf("/r%d", n/40), Total: yarn.NewResource(16384, 16)})
+		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("m%04d", n), Port: 1}, Rack: fmt.Sprintf("/r%d", n/40),
+			Total: yarn.NewResource(16384, 16)})
 	}
 	return c
 }
@@ -63,7 +66,8 @@ func newLargeCluster(b *testing.B, properties map[string]string) *largeCluster {
 // asks submits an application that asks for containers, on hosts if it names any, and takes what it gets.
 func (c *largeCluster) asks(queue int, count, memory int64, hosts ...string) {
 	c.b.Helper()
-	id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: c.paths[queue], Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+	id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: c.paths[queue],
+		Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	c.do(&input.RegisterAttempt{Attempt: id})
 	key := yarn.SchedulerKey{Priority: 1}
 	asks := []input.Ask{{Key: key, Name: yarn.Any, Count: count, Size: yarn.NewResource(memory, 1), Relax: true}}
@@ -117,7 +121,8 @@ func benchmarkWhatIf(b *testing.B, c *largeCluster, key string) {
 	st := c.p.State()
 	waiting := int64(0)
 	st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool { waiting += k.Count; return true })
-	b.Logf("%d containers are waited for, %d allocated, %d nodes reserved", waiting, st.Containers.Len(), st.Reservations.Len())
+	b.Logf("%d containers are waited for, %d allocated, %d nodes reserved", waiting, st.Containers.Len(),
+		st.Reservations.Len())
 	run := func(name string, f func() error) {
 		b.Run(name, func(b *testing.B) {
 			before := growth.ProcessorTime()

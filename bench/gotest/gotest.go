@@ -33,7 +33,8 @@ func (g *Runner) Run(ctx context.Context, f Bench, env ...string) (map[string]fl
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program, "-test.run=^$", "-test.bench=^"+strings.TrimSuffix(f.Name, "$")+"$", "-test.benchtime="+f.Time, "-test.benchmem", "-test.timeout=30m")
+	cmd := exec.CommandContext(ctx, program, "-test.run=^$", "-test.bench=^"+strings.TrimSuffix(f.Name, "$")+"$",
+		"-test.benchtime="+f.Time, "-test.benchmem", "-test.timeout=30m")
 	cmd.Dir, cmd.Env = f.Package, append(os.Environ(), env...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said

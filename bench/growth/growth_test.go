@@ -7,7 +7,8 @@ import (
 )
 
 var grown = measured{
-	kind: kind{what: "Nodes", sizes: []int{1000, 100_000}, figures: []figure{{"ns/event", "one event"}, {"restore-ms", "a restore"}}},
+	kind: kind{what: "Nodes", sizes: []int{1000, 100_000},
+		figures: []figure{{"ns/event", "one event"}, {"restore-ms", "a restore"}}},
 	values: []map[string]float64{
 		{"ns/event": 700, "restore-ms": 2},
 		{"ns/event": 700, "restore-ms": 200},

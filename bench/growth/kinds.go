@@ -41,12 +41,18 @@ func laps(n int) func(int) string {
 }
 
 var kinds = []kind{
-	{"containers", "Containers, on 50,000 nodes", "./fsm", "BenchmarkGrowth", once, []int{1_000_000, 2_000_000, 5_000_000, 10_000_000}, ofState},
+	{"containers", "Containers, on 50,000 nodes", "./fsm", "BenchmarkGrowth", once,
+		[]int{1_000_000, 2_000_000, 5_000_000, 10_000_000}, ofState},
 	{"nodes", "Nodes", "./fsm", "BenchmarkGrowth", once, []int{1000, 10_000, 50_000, 100_000}, ofState},
 	{"queues", "Queues", "./fsm", "BenchmarkGrowth", once, []int{100, 1000, 10_000}, ofState},
-	{"ended", "Applications that have ended", "./fsm", "BenchmarkGrowth", once, []int{10_000, 100_000, 1_000_000}, ofState},
-	{"nodes", "Planner: nodes, with 100 leaf queues and 1,000 applications", "./scheduler/planner", "BenchmarkPlanGrowth", laps(4), []int{1000, 10_000, 50_000}, ofPlanner},
-	{"queues", "Planner: leaf queues, with 1,000 nodes and 10,000 applications", "./scheduler/planner", "BenchmarkPlanGrowth", times(10_000), []int{100, 1000, 9999}, ofPlanner},
-	{"applications", "Planner: applications, with 1,000 nodes and 100 leaf queues", "./scheduler/planner", "BenchmarkPlanGrowth", times(10_000), []int{1000, 10_000, 100_000}, ofPlanner},
-	{"apps", "The page of applications", "./transport/http", "BenchmarkPage", times(100), []int{200, 10_000, 100_000, 1_000_000}, []figure{{"ns/op", "one page after a change"}}},
+	{"ended", "Applications that have ended", "./fsm", "BenchmarkGrowth", once,
+		[]int{10_000, 100_000, 1_000_000}, ofState},
+	{"nodes", "Planner: nodes, with 100 leaf queues and 1,000 applications", "./scheduler/planner", "BenchmarkPlanGrowth",
+		laps(4), []int{1000, 10_000, 50_000}, ofPlanner},
+	{"queues", "Planner: leaf queues, with 1,000 nodes and 10,000 applications", "./scheduler/planner",
+		"BenchmarkPlanGrowth", times(10_000), []int{100, 1000, 9999}, ofPlanner},
+	{"applications", "Planner: applications, with 1,000 nodes and 100 leaf queues", "./scheduler/planner",
+		"BenchmarkPlanGrowth", times(10_000), []int{1000, 10_000, 100_000}, ofPlanner},
+	{"apps", "The page of applications", "./transport/http", "BenchmarkPage", times(100),
+		[]int{200, 10_000, 100_000, 1_000_000}, []figure{{"ns/op", "one page after a change"}}},
 }

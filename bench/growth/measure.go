@@ -19,7 +19,8 @@ type measured struct {
 func measure(ctx context.Context, runner *gotest.Runner, k kind) (m measured, err error) {
 	m.kind = k
 	for _, size := range k.sizes {
-		v, err := runner.Run(ctx, gotest.Bench{Package: k.pkg, Name: fmt.Sprintf("%s/%s=%d", k.bench, k.name, size), Time: k.time(size)})
+		v, err := runner.Run(ctx, gotest.Bench{Package: k.pkg, Name: fmt.Sprintf("%s/%s=%d", k.bench, k.name, size),
+			Time: k.time(size)})
 		if err != nil {
 			return m, err
 		}

@@ -31,7 +31,8 @@ func (m measured) chart(f figure) plot.Chart {
 		x, y = append(x, float64(size)), append(y, m.values[i][f.unit])
 		line.Points = append(line.Points, plot.Point{X: x[i], Y: y[i]})
 	}
-	return plot.Chart{Title: f.what, Note: fmt.Sprintf("%s; grows as n^%.2f", f.unit, m.exponent(f.unit)), X: decades(x), Y: decades(y), Lines: []plot.Line{line}}
+	return plot.Chart{Title: f.what, Note: fmt.Sprintf("%s; grows as n^%.2f", f.unit, m.exponent(f.unit)), X: decades(x),
+		Y: decades(y), Lines: []plot.Line{line}}
 }
 
 // decades returns a logarithmic axis with ticks at the powers of ten around the values, at least

@@ -82,7 +82,8 @@ func BenchmarkBolt(b *testing.B) {
 func entry(n int) []byte {
 	var w event.Writer
 	for i := range n / 2 {
-		w.Append(&event.ContainerAllocated{App: 1, Number: uint64(i), Key: yarn.SchedulerKey{Priority: 1}, Node: yarn.NodeSlot(i), Locality: yarn.OffSwitch})
+		w.Append(&event.ContainerAllocated{App: 1, Number: uint64(i), Key: yarn.SchedulerKey{Priority: 1},
+			Node: yarn.NodeSlot(i), Locality: yarn.OffSwitch})
 		w.Append(&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: uint64(i)}})
 	}
 	return w.Finish(event.Level, 1)
@@ -130,19 +131,25 @@ func BenchmarkDisk(b *testing.B) {
 func BenchmarkMessages(b *testing.B) {
 	const batch = 100
 	id := func(i int) *pb.ContainerIdProto {
-		return &pb.ContainerIdProto{Id: proto.Int64(int64(i)), AppAttemptId: &pb.ApplicationAttemptIdProto{AttemptId: proto.Int32(1),
-			ApplicationId: &pb.ApplicationIdProto{Id: proto.Int32(7), ClusterTimestamp: proto.Int64(1700000000000)}}}
+		return &pb.ContainerIdProto{Id: proto.Int64(int64(i)),
+			AppAttemptId: &pb.ApplicationAttemptIdProto{AttemptId: proto.Int32(1),
+				ApplicationId: &pb.ApplicationIdProto{Id: proto.Int32(7), ClusterTimestamp: proto.Int64(1700000000000)}}}
 	}
 	beat := &pb.NodeHeartbeatRequestProto{NodeStatus: &pb.NodeStatusProto{}}
 	answer := &pb.NodeHeartbeatResponseProto{}
 	master := &pb.AllocateResponseProto{}
 	for i := range batch {
-		ended := &pb.ContainerStatusProto{ContainerId: id(i), State: pb.ContainerStateProto_C_COMPLETE.Enum(), Diagnostics: proto.String(""), ExitStatus: proto.Int32(0)}
+		ended := &pb.ContainerStatusProto{ContainerId: id(i), State: pb.ContainerStateProto_C_COMPLETE.Enum(),
+			Diagnostics: proto.String(""), ExitStatus: proto.Int32(0)}
 		beat.NodeStatus.ContainersStatuses = append(beat.NodeStatus.ContainersStatuses, ended)
 		answer.ContainersToBeRemovedFromNm = append(answer.ContainersToBeRemovedFromNm, id(i))
 		master.CompletedContainerStatuses = append(master.CompletedContainerStatuses, ended)
-		master.AllocatedContainers = append(master.AllocatedContainers, &pb.ContainerProto{Id: id(i), NodeId: &pb.NodeIdProto{Host: proto.String("node17.example.org"), Port: proto.Int32(45454)},
-			NodeHttpAddress: proto.String("node17.example.org:8042"), Resource: &pb.ResourceProto{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)}, Priority: &pb.PriorityProto{Priority: proto.Int32(1)}})
+		master.AllocatedContainers = append(master.AllocatedContainers,
+			&pb.ContainerProto{Id: id(i), NodeId: &pb.NodeIdProto{Host: proto.String("node17.example.org"),
+				Port: proto.Int32(45454)},
+				NodeHttpAddress: proto.String("node17.example.org:8042"),
+				Resource:        &pb.ResourceProto{Memory: proto.Int64(1024), VirtualCores: proto.Int32(1)},
+				Priority:        &pb.PriorityProto{Priority: proto.Int32(1)}})
 	}
 	body, err := proto.Marshal(beat)
 	if err != nil {

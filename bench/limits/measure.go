@@ -41,7 +41,8 @@ func (g *goTests) measure(ctx context.Context, r row, rounds int) (m measured, e
 }
 
 // sum adds up the figures of a limit. mine has the values of rmd's benchmark in the same round.
-func (g *goTests) sum(ctx context.Context, parts []figure, mine map[string]float64, env []string) (sum float64, err error) {
+func (g *goTests) sum(ctx context.Context, parts []figure, mine map[string]float64,
+	env []string) (sum float64, err error) {
 	for _, part := range parts {
 		values := mine
 		if !part.same {

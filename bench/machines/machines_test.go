@@ -9,7 +9,8 @@ import (
 // large returns a cluster whose replicas have machines of their own, with costs and load.
 func large(cores int) (c costs, m machine, l load) {
 	c = small()
-	return c, machine{replicas: 3, cores: cores, sync: 150 * time.Microsecond, disk: 335e6, link: 1.25e9, delay: 100 * time.Microsecond},
+	return c, machine{replicas: 3, cores: cores, sync: 150 * time.Microsecond, disk: 335e6, link: 1.25e9,
+			delay: 100 * time.Microsecond},
 		load{nodes: 5000, masters: 500, containers: 40_000}
 }
 
@@ -34,7 +35,8 @@ func TestWorkIsRateTimesCost(t *testing.T) {
 	c.copyEvent, c.copyTouched = 0, 0
 	f := run(c, m, l)
 	calls := float64(l.nodes + l.masters)
-	near(t, "planner", f.use[planning], l.containers*(2*c.decision+c.launch+c.tell).Seconds()+calls*c.input.Seconds(), 0.03)
+	near(t, "planner", f.use[planning], l.containers*(2*c.decision+c.launch+c.tell).Seconds()+calls*c.input.Seconds(),
+		0.03)
 	events := 3*l.containers + float64(l.nodes) + 2*float64(l.masters)
 	near(t, "applying", f.use[applying], events*c.apply.Seconds()+l.containers*c.tell.Seconds(), 0.03)
 	entries := events / f.perEntry

@@ -66,7 +66,8 @@ func report(c costs, m machine, l load, replicas string) error {
 			busy = append(busy, fmt.Sprintf("%.0f", 100*v))
 		}
 		fmt.Printf(row, fmt.Sprintf("%d × %d", n, m.cores), amount(k.most), k.full.use.first(), strings.Join(busy, " "),
-			millis(k.half.commit.mean), millis(k.half.report.p50, k.half.report.p99), millis(k.high.commit.mean), millis(k.high.report.p50, k.high.report.p99),
+			millis(k.half.commit.mean), millis(k.half.report.p50, k.half.report.p99), millis(k.high.commit.mean),
+			millis(k.high.report.p50, k.high.report.p99),
 			amount(h.most), h.full.use.first())
 	}
 	return nil
@@ -76,7 +77,8 @@ func report(c costs, m machine, l load, replicas string) error {
 func check(c costs, m machine, l load) error {
 	switch {
 	case m.cores < 1 || m.sync <= 0 || m.disk <= 0 || m.link < 0 || m.delay < 0:
-		return fmt.Errorf("a machine needs a core, a disk and a link: -cores, -sync and -disk must be above 0, -link and -delay not below")
+		return fmt.Errorf(
+			"a machine needs a core, a disk and a link: -cores, -sync and -disk must be above 0, -link and -delay not below")
 	case l.nodes < 1 || l.masters < 1:
 		return fmt.Errorf("-nodes and -masters must be above 0")
 	case c.batchEvents < 1 || c.maxInFlight < 1 || c.beat <= 0 || c.decision <= 0 || c.apply <= 0:

@@ -8,7 +8,8 @@ import (
 
 // Costs of the benchmarks' load generators, which use the same cores.
 const (
-	loadDecision  = 2100 * time.Nanosecond // BenchmarkReplicas with one replica, minus its parts; includes what Go needs for 256 callers
+	// BenchmarkReplicas with one replica, minus its parts; includes what Go needs for 256 callers
+	loadDecision  = 2100 * time.Nanosecond
 	loadContainer = 3100 * time.Nanosecond // the generator's own cost in BenchmarkHadoopContainers
 )
 
@@ -16,7 +17,8 @@ const (
 // disk syncs a page that is appended to a file in 0.2 ms, and a page of bbolt's file, which does
 // not grow, in 0.15 ms (BenchmarkBolt).
 func measured(replicas int) machine {
-	return machine{replicas: replicas, cores: 2, shared: true, sync: 150 * time.Microsecond, disk: 335e6, delay: 30 * time.Microsecond}
+	return machine{replicas: replicas, cores: 2, shared: true, sync: 150 * time.Microsecond, disk: 335e6,
+		delay: 30 * time.Microsecond}
 }
 
 // small returns the costs for the states of the benchmarks: 1,000 nodes and up to 100,000
@@ -38,7 +40,8 @@ type comparison struct {
 var (
 	recorded = []comparison{
 		{"a commit on an idle cluster", "ms", "BenchmarkAsk", 1.15, commitIdle},
-		{"durable decisions, three processes", "1/s", "BenchmarkDecisionsApart", 187_000, func() float64 { return decisions(3).rate }},
+		{"durable decisions, three processes", "1/s", "BenchmarkDecisionsApart", 187_000,
+			func() float64 { return decisions(3).rate }},
 		{"CPU of a decision, one replica", "µs", "BenchmarkReplicas", 4.8, func() float64 { return decisions(1).cpu }},
 		{"three replicas", "µs", "BenchmarkReplicas", 6.5, func() float64 { return decisions(3).cpu }},
 		{"five replicas", "µs", "BenchmarkReplicas", 8.8, func() float64 { return decisions(5).cpu }},
@@ -47,8 +50,10 @@ var (
 		{"at full load: calls answered", "1/s", "BenchmarkHadoopReports", 1700, func() float64 { return fullLoad().rate }},
 		{"a commit", "ms", "BenchmarkHadoopReports", 3.8, func() float64 { return fullLoad().commit }},
 		{"a heartbeat that reports ends", "ms", "BenchmarkHadoopReports", 13.5, func() float64 { return fullLoad().report }},
-		{"one that the leader answers, in commits", "", "one run", 1.8, func() float64 { return fullLoad().lead / fullLoad().commit }},
-		{"one that a follower answers, in commits", "", "one run", 2.9, func() float64 { return fullLoad().follow / fullLoad().commit }},
+		{"one that the leader answers, in commits", "", "one run", 1.8,
+			func() float64 { return fullLoad().lead / fullLoad().commit }},
+		{"one that a follower answers, in commits", "", "one run", 2.9,
+			func() float64 { return fullLoad().follow / fullLoad().commit }},
 	}
 	fullLoad = sync.OnceValue(playFullLoad)
 )
@@ -82,7 +87,8 @@ func decisions(replicas int) decided {
 	next = func() {
 		t.read(t.all[0], func() {
 			t.all[0].cores.serve(each*loadDecision, func() {
-				t.plan(&call{local: true, plan: each * c.decision, batch: batch{events: each, touched: 1}, done: func() { n += each; next() }})
+				t.plan(&call{local: true, plan: each * c.decision, batch: batch{events: each, touched: 1},
+					done: func() { n += each; next() }})
 			})
 		})
 	}
@@ -102,9 +108,10 @@ func decisions(replicas int) decided {
 // that.
 type hadoop struct {
 	*traffic
-	fresh, running      [1000]int // of each node
-	fetch               [50]int   // for each master: containers that were granted, and as many that have ended, which it does not know yet
-	node, master, place int       // the next ones
+	fresh, running [1000]int // of each node
+	// for each master: containers that were granted, and as many that have ended, which it does not know yet
+	fetch               [50]int
+	node, master, place int // the next ones
 	ended, answered     int
 	// waited has the durations of heartbeats that reported ends: until the load had read the
 	// answer, until the leader answered, and until a follower answered.
@@ -218,5 +225,6 @@ func playFullLoad() loaded {
 	h.until(2 * time.Second)
 	h.waited, h.answered = [3][]time.Duration{}, 0
 	f := h.watch(0, 4*time.Second)
-	return loaded{float64(h.answered) / 4, f.commit.mean, spreadOf(h.waited[0]).mean, spreadOf(h.waited[1]).mean, spreadOf(h.waited[2]).mean}
+	return loaded{float64(h.answered) / 4, f.commit.mean, spreadOf(h.waited[0]).mean, spreadOf(h.waited[1]).mean,
+		spreadOf(h.waited[2]).mean}
 }

@@ -100,7 +100,8 @@ func (k *Entries) VerifyReceived(cmd any) error {
 	err := k.verifyRequest(cmd)
 	if now := time.Now().UnixNano(); err != nil {
 		if last := k.refusalLogged.Load(); now-last > int64(badPause) && k.refusalLogged.CompareAndSwap(last, now) {
-			k.Log.Error("refusing entries of the leader: this program cannot apply them; it may be older than the leader's", "error", err)
+			k.Log.Error("refusing entries of the leader: this program cannot apply them; it may be older than the leader's",
+				"error", err)
 		}
 	}
 	return err

@@ -128,7 +128,8 @@ func (s *Sender) notifyCommit() {
 		s.Go(func() {
 			ctx, cancel := context.WithTimeout(s.Context, commitNoticeTimeout)
 			defer cancel()
-			_, err := s.Peer.Call(ctx, string(to.Address), protocol.Committed, n.Encode()) // a lost notice does no harm: CommitTimeout follows
+			// a lost notice does no harm: CommitTimeout follows
+			_, err := s.Peer.Call(ctx, string(to.Address), protocol.Committed, n.Encode())
 			s.notifier.end(to.ID)
 			if err == nil && s.Current().Raft.CommitIndex() > n.Index {
 				s.notifier.wake()

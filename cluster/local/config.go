@@ -266,7 +266,9 @@ func (c Config) validateExpect() error {
 	case n%2 == 0 && !c.AllowEven:
 		return fmt.Errorf("raft.bootstrap_expect %d is even: the last voter adds no fault tolerance; use an odd number, or set raft.allow_even", n)
 	case len(c.Join) != n:
-		return fmt.Errorf("raft.bootstrap_expect is %d, but raft.join lists %d addresses: list every replica, including this one", n, len(c.Join))
+		return fmt.Errorf(
+			"raft.bootstrap_expect is %d, but raft.join lists %d addresses: list every replica, including this one",
+			n, len(c.Join))
 	}
 	return nil
 }

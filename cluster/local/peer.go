@@ -29,7 +29,8 @@ type Peer interface {
 	// about each call that arrives, authorizeAnswer about each call before it is sent. member
 	// reports whether a replica is a member: non-members get smaller limits. Recheck applies the
 	// rules to all open connections again.
-	SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), authorizeCall, authorizeAnswer func(method byte, server string) error, member func(server string) bool)
+	SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), authorizeCall,
+		authorizeAnswer func(method byte, server string) error, member func(server string) bool)
 	Recheck()
 	// Transport returns the transport for Raft. It must not use a heartbeat handler.
 	Transport(timeout time.Duration, logger hclog.Logger) raft.Transport

@@ -128,7 +128,8 @@ func (c *Replica) Leads(term uint64) bool {
 // Header returns raft's header for a request of this replica.
 func (c *Replica) Header() raft.RPCHeader {
 	id := c.Identity().ServerID()
-	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: c.Network.EncodePeer(id, c.Network.LocalAddr())}
+	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id),
+		Addr: c.Network.EncodePeer(id, c.Network.LocalAddr())}
 }
 
 // IsLeader reports whether this replica believes that it leads. VerifyLeader asks the other voters. A

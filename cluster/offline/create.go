@@ -30,7 +30,8 @@ const FirstIndex, FirstTerm = 1, 1
 func Create(dataDir string, o CreateOptions) error {
 	err := raftstore.NewDir(dataDir, func(folder string) error { return createIn(folder, o) })
 	if errors.Is(err, raftstore.ErrNotEmpty) {
-		return refusal.New(refusal.AlreadyInitialized, "name another one, or remove what is in it if no cluster needs it", "%s is not empty", dataDir)
+		return refusal.New(refusal.AlreadyInitialized, "name another one, or remove what is in it if no cluster needs it",
+			"%s is not empty", dataDir)
 	}
 	return err
 }
@@ -54,8 +55,10 @@ func createSnapshot(d *raftstore.Dir, st *raftstore.Stores, o CreateOptions) err
 	if err := st.Stable.SetUint64([]byte("CurrentTerm"), FirstTerm); err != nil {
 		return fmt.Errorf("store the term: %w", err)
 	}
-	conf := raft.Configuration{Servers: []raft.Server{{ID: d.Identity().ServerID(), Address: raft.ServerAddress(o.Address)}}}
-	sink, err := st.Snapshots.Create(raft.SnapshotVersionMax, FirstIndex, FirstTerm, conf, FirstIndex, raftstore.AddressEncoder{})
+	conf := raft.Configuration{Servers: []raft.Server{
+		{ID: d.Identity().ServerID(), Address: raft.ServerAddress(o.Address)}}}
+	sink, err := st.Snapshots.Create(raft.SnapshotVersionMax, FirstIndex, FirstTerm, conf, FirstIndex,
+		raftstore.AddressEncoder{})
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,8 @@ func recoverIn(d *raftstore.Dir, st *raftstore.Stores, peers []RecoverPeer, o Re
 		return RecoverReport{}, err
 	}
 	if found.Last == 0 {
-		return RecoverReport{}, refusal.New(refusal.NoSuchReplica, "use the disk of a replica that has state", "%s contains no state", d.Path)
+		return RecoverReport{}, refusal.New(refusal.NoSuchReplica, "use the disk of a replica that has state",
+			"%s contains no state", d.Path)
 	}
 	me := d.Identity()
 	conf, err := recoveredMembers(me, peers)
@@ -171,17 +172,20 @@ func recoveredMembers(me identity.Identity, peers []RecoverPeer) (raft.Configura
 		switch {
 		case !identity.Matches(me.ServerID(), p.ID):
 		case p.NonVoter:
-			return conf, refusal.New(refusal.NotAVoter, "make it a voter in peers.json", "replica %s owns this data directory but is not a voter in peers.json", me.ID)
+			return conf, refusal.New(refusal.NotAVoter, "make it a voter in peers.json",
+				"replica %s owns this data directory but is not a voter in peers.json", me.ID)
 		default:
 			conf.Servers = append(conf.Servers, raft.Server{ID: me.ServerID(), Address: raft.ServerAddress(p.Address)})
 		}
 	}
 	if len(conf.Servers) == 0 {
-		return conf, refusal.New(refusal.NotAVoter, "name it in peers.json, and no other one", "replica %s owns this data directory but is not a voter in peers.json", me.ID)
+		return conf, refusal.New(refusal.NotAVoter, "name it in peers.json, and no other one",
+			"replica %s owns this data directory but is not a voter in peers.json", me.ID)
 	}
 	for _, p := range peers {
 		if !identity.Matches(me.ServerID(), p.ID) {
-			return conf, refusal.New(refusal.WouldLoseQuorum, fmt.Sprintf("name only %s, start it, and join the others with empty disks", me.ID),
+			return conf, refusal.New(refusal.WouldLoseQuorum,
+				fmt.Sprintf("name only %s, start it, and join the others with empty disks", me.ID),
 				"peers.json names %s too, which cannot vote in the new cluster, so no leader could be elected", p.ID)
 		}
 	}
@@ -194,7 +198,9 @@ func noneRuns(o RecoverOptions, confs ...raft.Configuration) error {
 	for _, conf := range confs {
 		for _, s := range conf.Servers {
 			if id, _ := identity.Split(s.ID); alive(o, string(s.Address)) {
-				return refusal.New(refusal.LivePeer, "if there is a leader, no recovery is needed: join this replica to it; else stop every replica first", "replica %s still runs at %s", id, s.Address)
+				return refusal.New(refusal.LivePeer,
+					"if there is a leader, no recovery is needed: join this replica to it; else stop every replica first",
+					"replica %s still runs at %s", id, s.Address)
 			}
 		}
 	}
@@ -209,13 +215,16 @@ func givenUp(me identity.Identity, conf raft.Configuration, without []string) er
 		id, _ := identity.Split(s.ID)
 		switch {
 		case s.ID == me.ServerID() && named:
-			return refusal.New(refusal.VotersLeft, "recover only one disk, the one with the highest last term and index, and name the others", "replica %s owns this data directory and is to be given up", me.ID)
+			return refusal.New(refusal.VotersLeft,
+				"recover only one disk, the one with the highest last term and index, and name the others",
+				"replica %s owns this data directory and is to be given up", me.ID)
 		case s.ID != me.ServerID() && s.Suffrage == raft.Voter && !named:
 			left = append(left, id)
 		}
 	}
 	if len(left) > 0 {
-		return refusal.New(refusal.VotersLeft, "if a majority can be started, start it instead; a recovery may lose decisions; name with --without the voters whose disks are lost for good",
+		return refusal.New(refusal.VotersLeft,
+			"if a majority can be started, start it instead; a recovery may lose decisions; name with --without the voters whose disks are lost for good",
 			"the cluster has the voters %s too", strings.Join(left, ", "))
 	}
 	return nil
@@ -249,7 +258,8 @@ func applyAll(st *raftstore.Stores, found *raftstore.StartReport, fsm raft.FSM, 
 }
 
 // writeRecovered writes the new snapshot.
-func writeRecovered(st *raftstore.Stores, conf raft.Configuration, o RecoverOptions, rep RecoverReport, dir string) error {
+func writeRecovered(st *raftstore.Stores, conf raft.Configuration, o RecoverOptions, rep RecoverReport,
+	dir string) error {
 	snap, err := o.FSM.Snapshot()
 	if err != nil {
 		return fmt.Errorf("fork the state: %w", err)
@@ -269,7 +279,8 @@ func writeRecovered(st *raftstore.Stores, conf raft.Configuration, o RecoverOpti
 	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	sink, err := st.Snapshots.Create(raft.SnapshotVersionMax, rep.Index, rep.Term, conf, rep.Index, raftstore.AddressEncoder{})
+	sink, err := st.Snapshots.Create(raft.SnapshotVersionMax, rep.Index, rep.Term, conf, rep.Index,
+		raftstore.AddressEncoder{})
 	if err != nil {
 		return err
 	}

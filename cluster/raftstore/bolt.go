@@ -17,7 +17,8 @@ type boltStore struct{ *raftboltdb.BoltStore }
 // boltOptions returns bbolt's options. Commits do not write the free list; bbolt rebuilds it when
 // it opens the file.
 func boltOptions(readOnly bool) *bbolt.Options {
-	return &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, ReadOnly: readOnly}
+	return &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType,
+		ReadOnly: readOnly}
 }
 
 // openBolt opens the store. It creates the file if there is none and readOnly is false.

@@ -75,7 +75,8 @@ func (b *boltFile) meta() (root uint64, err error) {
 		sum := fnv.New64a()
 		_, _ = sum.Write(m[:boltMeta-8]) // never fails
 		tx := binary.LittleEndian.Uint64(m[48:])
-		if binary.LittleEndian.Uint32(m) != boltMagic || sum.Sum64() != binary.LittleEndian.Uint64(m[56:]) || b.pageSize > 0 && tx < newest {
+		if binary.LittleEndian.Uint32(m) != boltMagic || sum.Sum64() != binary.LittleEndian.Uint64(m[56:]) ||
+			b.pageSize > 0 && tx < newest {
 			continue
 		}
 		newest, root = tx, binary.LittleEndian.Uint64(m[16:])

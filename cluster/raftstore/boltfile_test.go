@@ -110,7 +110,8 @@ func TestBoltDisorder(t *testing.T) {
 	}
 	for i := uint64(2); i < 2000; i += 37 { // if the last key is replaced, the order is still right
 		bad := bytes.Clone(whole)
-		for key, at := binary.BigEndian.AppendUint64(nil, i), 0; ; at++ { // every occurrence, in leaves and branches, in current and old pages
+		// every occurrence, in leaves and branches, in current and old pages
+		for key, at := binary.BigEndian.AppendUint64(nil, i), 0; ; at++ {
 			found := bytes.Index(bad[at:], key)
 			if found < 0 {
 				break

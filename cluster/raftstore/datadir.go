@@ -162,7 +162,8 @@ func checkModes(path string) error {
 			limit |= limit >> 3
 		}
 		if st.Mode().Perm()&^limit != 0 {
-			errs = append(errs, fmt.Errorf("%w: %s has mode %#o, wider than %#o: chmod %o %s", ErrModes, p, st.Mode().Perm(), limit, limit, p))
+			errs = append(errs, fmt.Errorf("%w: %s has mode %#o, wider than %#o: chmod %o %s", ErrModes, p, st.Mode().Perm(),
+				limit, limit, p))
 		}
 		if known && int(sys.Uid) != os.Geteuid() {
 			errs = append(errs, fmt.Errorf("%w: %s belongs to uid %d, this process is %d", ErrModes, p, sys.Uid, os.Geteuid()))
@@ -188,7 +189,8 @@ func (d *Dir) load(want identity.Identity) error {
 		return fmt.Errorf("%s: %w", d.Path, err)
 	}
 	if d.id.ID != want.ID || d.id.ClusterName != want.ClusterName {
-		return fmt.Errorf("%s belongs to replica %s of cluster %s, not to %s of %s: %w", d.Path, d.id.ID, d.id.ClusterName, want.ID, want.ClusterName, ErrForeign)
+		return fmt.Errorf("%s belongs to replica %s of cluster %s, not to %s of %s: %w", d.Path, d.id.ID, d.id.ClusterName,
+			want.ID, want.ClusterName, ErrForeign)
 	}
 	if err := d.loadTrust(); err != nil || d.id.Trust.Seed != nil {
 		return err
@@ -216,8 +218,9 @@ func (d *Dir) hasLog() (bool, error) {
 		return false, fmt.Errorf("data directory: %w", err)
 	}
 	if left := d.snapshotLeft(); id.ClusterID != "" || d.used.Load() || left != "" {
-		return false, fmt.Errorf("%s is %s, but %s was a replica of cluster %s: it has forgotten its votes and the entries that it acknowledged: %w",
-			path, state, id.ServerID(), strings.TrimSpace(id.ClusterName+" "+id.ClusterID), ErrDamaged)
+		return false,
+			fmt.Errorf("%s is %s, but %s was a replica of cluster %s: it has forgotten its votes and the entries that it acknowledged: %w",
+				path, state, id.ServerID(), strings.TrimSpace(id.ClusterName+" "+id.ClusterID), ErrDamaged)
 	}
 	return false, nil
 }

@@ -29,7 +29,8 @@ func TestEnvelope(t *testing.T) {
 	l := &raft.Log{Index: 7, Term: 3, Type: raft.LogConfiguration, Data: []byte("data"), Extensions: []byte("ext")}
 	in := seal(l)
 	var out raft.Log
-	if err := unseal(7, in, &out); err != nil || string(out.Data) != "data" || string(out.Extensions) != "ext" || out.Type != l.Type {
+	if err := unseal(7, in, &out); err != nil || string(out.Data) != "data" || string(out.Extensions) != "ext" ||
+		out.Type != l.Type {
 		t.Fatalf("unseal(7) of a sealed entry: %v, type %s, data %q, extensions %q; want no error, %s, \"data\", \"ext\"",
 			err, out.Type, out.Data, out.Extensions, l.Type)
 	}

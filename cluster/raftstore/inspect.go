@@ -39,7 +39,9 @@ func (s *Stores) Inspect() (*StartReport, error) {
 		return nil, err
 	}
 	if rep.Last < rep.badTo {
-		return nil, fmt.Errorf("the log ends at %d, before a snapshot that is damaged: entries are missing: %w; damaged snapshots: %s", rep.Last, ErrDamaged, strings.Join(rep.BadSnapshot, ", "))
+		return nil,
+			fmt.Errorf("the log ends at %d, before a snapshot that is damaged: entries are missing: %w; damaged snapshots: %s",
+				rep.Last, ErrDamaged, strings.Join(rep.BadSnapshot, ", "))
 	}
 	return rep, s.inspectTerm(rep)
 }
@@ -73,7 +75,8 @@ func (s *Stores) inspectLog(rep *StartReport) error {
 		return nil
 	}
 	if rep.First > snapIndex+1 {
-		err := fmt.Errorf("log begins at %d but the snapshot ends at %d: entries are missing: %w", rep.First, snapIndex, ErrDamaged)
+		err := fmt.Errorf("log begins at %d but the snapshot ends at %d: entries are missing: %w", rep.First,
+			snapIndex, ErrDamaged)
 		if len(rep.BadSnapshot) > 0 {
 			err = fmt.Errorf("%w; damaged snapshots: %s", err, strings.Join(rep.BadSnapshot, ", "))
 		}
@@ -147,7 +150,8 @@ func (r *StartReport) addBadSnapshot(id string, err error) {
 // verifySnapshot reads a whole snapshot and checks it.
 func (s *Stores) verifySnapshot(id string) error {
 	if s.Snapshots.dir != "" {
-		if err := s.Snapshots.g.RetryShortage("check snapshot "+id, func() error { return checkMeta(s.Snapshots.dir, id) }); err != nil {
+		if err := s.Snapshots.g.RetryShortage("check snapshot "+id,
+			func() error { return checkMeta(s.Snapshots.dir, id) }); err != nil {
 			return fmt.Errorf("snapshot %s: %w", id, err)
 		}
 	}

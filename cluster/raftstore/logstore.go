@@ -155,10 +155,12 @@ func (s *LogStore) StoreLogs(logs []*raft.Log) error {
 		sealed[i] = seal(l)
 	}
 	if last, _ := s.Tail(); last != 0 && next != last+1 {
-		return s.failWrite(fmt.Errorf("store log entries from %d after %d: they would leave a gap or overwrite an entry", next, last))
+		return s.failWrite(fmt.Errorf("store log entries from %d after %d: they would leave a gap or overwrite an entry",
+			next, last))
 	}
 	failpoint.Hit(failpoint.StoreEntries)
-	if err := s.g.write(fmt.Sprintf("store %d log entries from %d", len(logs), next), func() error { return s.inner.StoreLogs(sealed) }); err != nil {
+	if err := s.g.write(fmt.Sprintf("store %d log entries from %d", len(logs), next),
+		func() error { return s.inner.StoreLogs(sealed) }); err != nil {
 		s.g.halt()
 	}
 	failpoint.Hit(failpoint.EntriesStored)
@@ -232,7 +234,8 @@ func (s *LogStore) DeleteRange(lo, hi uint64) error {
 		if !head {
 			a, b = max(lo, hi-min(hi, deleteSlice-1)), hi
 		}
-		if err := s.g.write(fmt.Sprintf("delete log entries %d to %d", a, b), func() error { return s.inner.DeleteRange(a, b) }); err != nil {
+		if err := s.g.write(fmt.Sprintf("delete log entries %d to %d", a, b),
+			func() error { return s.inner.DeleteRange(a, b) }); err != nil {
 			s.g.halt()
 		}
 		if err := s.moveBounds(a, b); err != nil {

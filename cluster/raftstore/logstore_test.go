@@ -23,7 +23,8 @@ func TestLogHole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &Stores{Logs: logs, Stable: &StableStore{g: g, inner: inner}, Snapshots: &SnapshotStore{g: g, finishMu: NewMutex(), inner: raft.NewInmemSnapshotStore()}}
+	st := &Stores{Logs: logs, Stable: &StableStore{g: g, inner: inner},
+		Snapshots: &SnapshotStore{g: g, finishMu: NewMutex(), inner: raft.NewInmemSnapshotStore()}}
 	if _, err := st.Inspect(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "begins at 5") {
 		t.Fatalf("Inspect of a log without entries 1 to 4: %v, want %v and \"begins at 5\"", err, ErrDamaged)
 	}

@@ -42,7 +42,8 @@ func (g *Guard) ReportShortage(err error) {
 	count := g.shortCount
 	g.mu.Unlock()
 	if !quiet {
-		g.cfg.Logger.Error("the system has no file descriptors or memory left; the disk is not damaged; trying again", "error", err, "count", count)
+		g.cfg.Logger.Error("the system has no file descriptors or memory left; the disk is not damaged; trying again",
+			"error", err, "count", count)
 	}
 }
 

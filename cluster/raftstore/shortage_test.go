@@ -37,7 +37,8 @@ func TestShortageIsNoDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
-	st := &Stores{Snapshots: &SnapshotStore{g: g, finishMu: NewMutex(), inner: &shortSnapshots{inner, 3}, verify: verifyState}}
+	st := &Stores{Snapshots: &SnapshotStore{g: g, finishMu: NewMutex(), inner: &shortSnapshots{inner, 3},
+		verify: verifyState}}
 	rep := &StartReport{}
 	if err := st.inspectSnapshots(rep); err != nil || rep.Snapshot == nil || g.Failure() != nil {
 		t.Fatalf("inspectSnapshots: %v, snapshot %+v, failure %v; want no error, a snapshot and no failure",

@@ -107,7 +107,8 @@ func (s snapshotFiles) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error
 }
 
 // Create implements raft.SnapshotStore and always fails.
-func (s snapshotFiles) Create(raft.SnapshotVersion, uint64, uint64, raft.Configuration, uint64, raft.Transport) (raft.SnapshotSink, error) {
+func (s snapshotFiles) Create(raft.SnapshotVersion, uint64, uint64, raft.Configuration, uint64,
+	raft.Transport) (raft.SnapshotSink, error) {
 	return nil, fmt.Errorf("create a snapshot in %s: %w", s.dir, fs.ErrPermission)
 }
 

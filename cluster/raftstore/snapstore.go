@@ -35,7 +35,8 @@ type SnapshotStore struct {
 var _ raft.SnapshotStore = (*SnapshotStore)(nil)
 
 // Create begins to write a snapshot.
-func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
+func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64, conf raft.Configuration,
+	confIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
 	if err := s.g.Check(); err != nil {
 		return nil, err
 	}
@@ -47,7 +48,8 @@ func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64,
 		s.failed(err)
 		return nil, err
 	}
-	k := &snapSink{SnapshotSink: inner, s: s, meta: raft.SnapshotMeta{ID: inner.ID(), Index: index, Term: term}, start: time.Now()}
+	k := &snapSink{SnapshotSink: inner, s: s, meta: raft.SnapshotMeta{ID: inner.ID(), Index: index, Term: term},
+		start: time.Now()}
 	if s.verify != nil {
 		r, w := io.Pipe()
 		k.pipe, k.verdict = w, make(chan error, 1)

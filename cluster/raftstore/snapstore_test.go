@@ -61,7 +61,9 @@ func TestSnapshotSuperseded(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := NewGuard(GuardConfig{Logger: hclog.NewNullLogger()})
-	s := &SnapshotStore{g: g, finishMu: NewMutex(), inner: inner, OnFailed: func(err error) { t.Errorf("a snapshot that is not needed any more has failed: %v", err) }}
+	s := &SnapshotStore{g: g, finishMu: NewMutex(), inner: inner, OnFailed: func(err error) {
+		t.Errorf("a snapshot that is not needed any more has failed: %v", err)
+	}}
 	begin := func(index uint64) raft.SnapshotSink {
 		k, err := s.Create(1, index, 2, raft.Configuration{}, 1, AddressEncoder{})
 		if err != nil {

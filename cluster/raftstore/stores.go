@@ -112,7 +112,8 @@ func (s *Stores) checkOwner() error {
 	owner, err := s.Stable.peek(keyOwner)
 	switch {
 	case err == nil && string(owner) != self:
-		return fmt.Errorf("%s belongs to replica %s, not to %s: %w", filepath.Join(s.dir.Path, fileLog), owner, self, ErrDamaged)
+		return fmt.Errorf("%s belongs to replica %s, not to %s: %w", filepath.Join(s.dir.Path, fileLog), owner,
+			self, ErrDamaged)
 	case err == nil || s.dir.readOnly && err.Error() == errNotFound:
 		return nil
 	case err.Error() != errNotFound:

@@ -42,7 +42,8 @@ func (d *Dir) loadTrust() error {
 	b, err := os.ReadFile(filepath.Join(d.Path, fileTrust))
 	if errors.Is(err, fs.ErrNotExist) {
 		if identity.NamesKey(d.id.Incarnation) {
-			return fmt.Errorf("%s exists, but %s, which holds the key of the replica, is missing: %w", fileIdentity, fileTrust, ErrDamaged)
+			return fmt.Errorf("%s exists, but %s, which holds the key of the replica, is missing: %w", fileIdentity,
+				fileTrust, ErrDamaged)
 		}
 		return nil
 	}
@@ -57,7 +58,8 @@ func (d *Dir) loadTrust() error {
 	if sum := fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)); err != nil || sum != s.Sum || s.PrivateKey() == nil {
 		return fmt.Errorf("%s: checksum differs: %w", fileTrust, ErrDamaged)
 	}
-	if identity.NamesKey(d.id.Incarnation) && identity.Fingerprint(s.PrivateKey().Public().(ed25519.PublicKey)) != d.id.Incarnation {
+	if identity.NamesKey(d.id.Incarnation) &&
+		identity.Fingerprint(s.PrivateKey().Public().(ed25519.PublicKey)) != d.id.Incarnation {
 		return fmt.Errorf("%s holds the key of another replica than %s: %w", fileTrust, fileIdentity, ErrDamaged)
 	}
 	d.id.Trust = s.Trust

@@ -31,7 +31,8 @@ type absence struct {
 }
 
 func newAbsences(log hclog.Logger) *absences {
-	return &absences{log: log, now: time.Now, absent: map[raft.ServerID]*absence{}, lastLogged: map[raft.ServerID]time.Time{}}
+	return &absences{log: log, now: time.Now, absent: map[raft.ServerID]*absence{},
+		lastLogged: map[raft.ServerID]time.Time{}}
 }
 
 // observe records the result of a call. A refusal of entries counts as an answer.
@@ -43,14 +44,16 @@ func (r *absences) observe(id raft.ServerID, to raft.ServerAddress, err error) {
 	switch {
 	case err == nil || isRefusal(err):
 		if a != nil && a.logged {
-			r.log.Info("a replica answers again", "replica", name, "address", to, "after", now.Sub(a.since).Round(time.Millisecond), "calls", a.calls)
+			r.log.Info("a replica answers again", "replica", name, "address", to, "after",
+				now.Sub(a.since).Round(time.Millisecond), "calls", a.calls)
 			r.lastLogged[id] = now
 		}
 		delete(r.absent, id)
 		return
 	case a == nil:
 		a = &absence{since: now, pace: newPace(now)}
-		if quiet := r.lastLogged[id].Add(paceMin); quiet.After(now) { // avoid many log lines about a replica that often disappears and returns
+		// avoid many log lines about a replica that often disappears and returns
+		if quiet := r.lastLogged[id].Add(paceMin); quiet.After(now) {
 			a.pace.next = quiet
 		}
 		r.absent[id] = a
@@ -59,6 +62,7 @@ func (r *absences) observe(id raft.ServerID, to raft.ServerAddress, err error) {
 	if !a.pace.due(now) {
 		return
 	}
-	r.log.Warn("a replica does not answer", "replica", name, "address", to, "for", now.Sub(a.since).Round(time.Second), "calls", a.calls, "error", err)
+	r.log.Warn("a replica does not answer", "replica", name, "address", to, "for", now.Sub(a.since).Round(time.Second),
+		"calls", a.calls, "error", err)
 	a.logged, r.lastLogged[id] = true, now
 }

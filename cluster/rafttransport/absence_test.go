@@ -31,7 +31,8 @@ func TestAbsenceIsLogged(t *testing.T) {
 	call(gone, 36000, 100*time.Millisecond) // one hour
 	if got := l.with("does not answer"); len(got) != 11 {
 		t.Errorf("%d lines in an hour:\n%s", len(got), strings.Join(got, "\n"))
-	} else if !strings.Contains(got[0], "calls=1 ") || !strings.Contains(got[1], "for=10s calls=101 ") || !strings.Contains(got[2], "for=30s") {
+	} else if !strings.Contains(got[0], "calls=1 ") || !strings.Contains(got[1], "for=10s calls=101 ") ||
+		!strings.Contains(got[2], "for=30s") {
 		t.Errorf("the first lines are\n%s", strings.Join(got[:3], "\n"))
 	}
 	call(errDiskFull, 1, 0) // this refusal counts as an answer

@@ -22,8 +22,10 @@ func NewLibraryLogger(log hclog.Logger) LibraryLogger {
 
 // callMessages are the messages that the library logs when a call to a replica fails.
 var callMessages = map[string]bool{
-	"failed to appendEntries to": true, "failed to heartbeat to": true, "failed to contact": true, "failed to pipeline appendEntries": true,
-	"failed to start pipeline replication to": true, "failed to send snapshot to": true, "failed to install snapshot": true,
+	"failed to appendEntries to": true, "failed to heartbeat to": true, "failed to contact": true,
+	"failed to pipeline appendEntries":        true,
+	"failed to start pipeline replication to": true, "failed to send snapshot to": true,
+	"failed to install snapshot":     true,
 	"failed to make requestVote RPC": true, "aborting pipeline replication": true, "pipelining replication": true,
 }
 

@@ -73,7 +73,8 @@ func (b *ackTracker) readmit(id raft.ServerID, term uint64) {
 
 // observe records an answer. A success may raise the acknowledged index. A refusal with a log that
 // ends below floor proves a rollback.
-func (b *ackTracker) observe(id raft.ServerID, q *raft.AppendEntriesRequest, r *raft.AppendEntriesResponse, floor uint64) (rolledBack bool) {
+func (b *ackTracker) observe(id raft.ServerID, q *raft.AppendEntriesRequest, r *raft.AppendEntriesResponse,
+	floor uint64) (rolledBack bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if r.Success {

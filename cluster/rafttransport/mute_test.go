@@ -26,7 +26,8 @@ func TestMuted(t *testing.T) {
 			t.Errorf("it asks for %s: %v", what, err)
 		}
 	}
-	if err := other.TimeoutNow("a.0", addr, &raft.TimeoutNowRequest{}, &raft.TimeoutNowResponse{}); err == nil || err.Error() != errMuted.Error() {
+	if err := other.TimeoutNow("a.0", addr, &raft.TimeoutNowRequest{}, &raft.TimeoutNowResponse{}); err == nil ||
+		err.Error() != errMuted.Error() {
 		t.Errorf("told to campaign: %v, want %v", err, errMuted)
 	}
 	tr.Mute(false)

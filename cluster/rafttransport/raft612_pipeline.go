@@ -40,7 +40,8 @@ type pipeline struct {
 }
 
 func newPipeline(inner raft.AppendPipeline, tr *Transport, id raft.ServerID) *pipeline {
-	p := &pipeline{AppendPipeline: inner, tr: tr, id: id, known: tr.acks.last(id), out: make(chan raft.AppendFuture), over: make(chan struct{})}
+	p := &pipeline{AppendPipeline: inner, tr: tr, id: id, known: tr.acks.last(id), out: make(chan raft.AppendFuture),
+		over: make(chan struct{})}
 	tr.wg.Go(p.answers)
 	return p
 }
@@ -88,7 +89,8 @@ func (p *pipeline) Close() error {
 }
 
 // AppendEntries sends entries. It fails if this replica is muted or no longer leads.
-func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
 	switch {
 	case p.tr.muted.Load():
 		return nil, errMuted

@@ -68,6 +68,7 @@ func TestTrap612(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !send(theirs, time.Second) {
-		t.Log("the library's own pipeline does not hang any more: hashicorp/raft #612 may be solved, and this guard not needed")
+		t.Log(
+			"the library's own pipeline does not hang any more: hashicorp/raft #612 may be solved, and this guard not needed")
 	}
 }

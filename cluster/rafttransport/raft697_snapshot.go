@@ -40,7 +40,8 @@ func (tr *Transport) coversSnapshot(q *raft.InstallSnapshotRequest) (term uint64
 // and the log has no entry to compare there, otherwise nil.
 func (tr *Transport) precedesSnapshot(q *raft.AppendEntriesRequest) *raft.SnapshotMeta {
 	first, _ := tr.log.FirstIndex()
-	if len(q.Entries) == 0 || q.PrevLogEntry == 0 || (first != 0 && q.PrevLogEntry >= first) || !tr.replica.Running() || q.Term != tr.replica.Term() {
+	if len(q.Entries) == 0 || q.PrevLogEntry == 0 || (first != 0 && q.PrevLogEntry >= first) || !tr.replica.Running() ||
+		q.Term != tr.replica.Term() {
 		return nil
 	}
 	list, err := tr.snapshots.List()
@@ -54,7 +55,8 @@ func (tr *Transport) precedesSnapshot(q *raft.AppendEntriesRequest) *raft.Snapsh
 // the entries that this replica certainly has. It returns the request for raft, or the answer if
 // nothing is left of the request. Raft must have served all earlier requests: one that installs a
 // snapshot clears entries that are still here.
-func (tr *Transport) trimAppend(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {
+func (tr *Transport) trimAppend(q *raft.AppendEntriesRequest) (*raft.AppendEntriesRequest,
+	*raft.AppendEntriesResponse) {
 	snap := tr.precedesSnapshot(q)
 	if snap == nil {
 		return q, nil
@@ -72,7 +74,8 @@ func (tr *Transport) trimAppend(q *raft.AppendEntriesRequest) (*raft.AppendEntri
 		return nil, &raft.AppendEntriesResponse{Term: q.Term, LastLog: q.Entries[len(q.Entries)-1].Index, Success: true}
 	}
 	short.Entries = rest
-	if last, term := tr.log.Tail(); short.PrevLogEntry == snap.Index && last >= snap.Index && !tr.log.Has(snap.Index, snap.Term) {
+	if last, term := tr.log.Tail(); short.PrevLogEntry == snap.Index && last >= snap.Index &&
+		!tr.log.Has(snap.Index, snap.Term) {
 		// Raft would compare the snapshot's last entry with the log. The log has entries after the
 		// snapshot but not that entry, and the entries that follow differ from this leader's. By
 		// the log matching property all of them are divergent, and none of them was committed. The

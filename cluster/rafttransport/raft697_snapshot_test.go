@@ -12,14 +12,18 @@ import (
 // TestLateInstall checks which snapshots count as already covered by this replica.
 func TestLateInstall(t *testing.T) {
 	const at, term = 7, 3
-	w := over(t, &replica{term: term, applied: at, has: func(index, of uint64) bool { return index == at+2 && of == term }}, fed{})
+	w := over(t, &replica{term: term, applied: at, has: func(index, of uint64) bool {
+		return index == at+2 && of == term
+	}}, fed{})
 	defer w.Stop()
-	for _, q := range []raft.InstallSnapshotRequest{{Term: term, LastLogIndex: at - 1}, {Term: term, LastLogIndex: at}, {Term: term, LastLogIndex: at + 2, LastLogTerm: term}} {
+	for _, q := range []raft.InstallSnapshotRequest{{Term: term, LastLogIndex: at - 1}, {Term: term, LastLogIndex: at},
+		{Term: term, LastLogIndex: at + 2, LastLogTerm: term}} {
 		if in, ok := w.coversSnapshot(&q); !ok || in != term {
 			t.Errorf("index %d of %d: %v in term %d", q.LastLogIndex, at, ok, in)
 		}
 	}
-	for _, q := range []raft.InstallSnapshotRequest{{Term: term - 1, LastLogIndex: at}, {Term: term, LastLogIndex: at + 1, LastLogTerm: term}} {
+	for _, q := range []raft.InstallSnapshotRequest{{Term: term - 1, LastLogIndex: at},
+		{Term: term, LastLogIndex: at + 1, LastLogTerm: term}} {
 		if _, ok := w.coversSnapshot(&q); ok {
 			t.Errorf("index %d of term %d is taken for known", q.LastLogIndex, q.Term)
 		}
@@ -70,7 +74,8 @@ func TestInstallBehindAppend(t *testing.T) {
 		})
 		answers := make(chan raft.RPCResponse, 2)
 		in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 1}, RespChan: answers}
-		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 7}, Reader: strings.NewReader("snapshot"), RespChan: answers}
+		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 7}, Reader: strings.NewReader("snapshot"),
+			RespChan: answers}
 		if r := <-answers; r.Error != nil {
 			t.Errorf("answer to AppendEntries: %v, want no error", r.Error)
 		}
@@ -89,7 +94,9 @@ func TestInstallBehindAppend(t *testing.T) {
 func TestAppendBehindInstall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, cleared := make(chan raft.RPC), false
-		w := over(t, &replica{term: 1, applied: 7, snapshot: &raft.SnapshotMeta{Index: 7}, has: func(index, _ uint64) bool { return index == 8 && !cleared }}, fed{in: in})
+		w := over(t, &replica{term: 1, applied: 7, snapshot: &raft.SnapshotMeta{Index: 7}, has: func(index, _ uint64) bool {
+			return index == 8 && !cleared
+		}}, fed{in: in})
 		go playRaft(w, func(rpc raft.RPC) {
 			switch rpc.Command.(type) {
 			case *raft.InstallSnapshotRequest:
@@ -101,8 +108,10 @@ func TestAppendBehindInstall(t *testing.T) {
 			}
 		})
 		installed, appended := make(chan raft.RPCResponse, 1), make(chan raft.RPCResponse, 1)
-		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 9}, Reader: strings.NewReader("snapshot"), RespChan: installed}
-		in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 6, Entries: []*raft.Log{{Index: 7}, {Index: 8}}}, RespChan: appended}
+		in <- raft.RPC{Command: &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: 9}, Reader: strings.NewReader("snapshot"),
+			RespChan: installed}
+		in <- raft.RPC{Command: &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 6,
+			Entries: []*raft.Log{{Index: 7}, {Index: 8}}}, RespChan: appended}
 		<-installed
 		if r := <-appended; r.Error != nil || r.Response.(*raft.AppendEntriesResponse).Success {
 			t.Errorf("entries that were cleared are answered with %+v, %v", r.Response, r.Error)

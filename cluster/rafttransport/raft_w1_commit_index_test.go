@@ -18,7 +18,8 @@ func (a applied) Restore(r io.ReadCloser) error       { return r.Close() }
 
 // alone starts a follower whose log has, after the membership, one entry that no other replica has.
 // through may wrap the follower's transport.
-func alone(t *testing.T, through func(raft.Transport) raft.Transport) (leader *raft.InmemTransport, follower raft.ServerAddress, got chan *raft.Log) {
+func alone(t *testing.T, through func(raft.Transport) raft.Transport) (leader *raft.InmemTransport,
+	follower raft.ServerAddress, got chan *raft.Log) {
 	t.Helper()
 	conf := raft.DefaultConfig()
 	conf.LocalID, conf.Logger = "rm1", hclog.NewNullLogger()
@@ -50,7 +51,8 @@ func alone(t *testing.T, through func(raft.Transport) raft.Transport) (leader *r
 // send sends one request of the leader of term 2, whose own entry at index 2 is committed.
 func (q appending) send(t *testing.T) {
 	t.Helper()
-	req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("rm2"), Addr: []byte("there")}, Term: 2,
+	req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax,
+		ID: []byte("rm2"), Addr: []byte("there")}, Term: 2,
 		PrevLogEntry: 1, PrevLogTerm: 1, LeaderCommitIndex: 2, Entries: q.entries}
 	var resp raft.AppendEntriesResponse
 	if err := q.leader.AppendEntries("rm1", q.follower, req, &resp); err != nil || !resp.Success {

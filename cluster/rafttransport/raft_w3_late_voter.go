@@ -40,7 +40,8 @@ func (tr *Transport) judgeVote(q *raft.RequestVoteRequest) *raft.RequestVoteRequ
 	if !tr.isLateVoter(q.ID, q.LastLogTerm, q.LastLogIndex) {
 		return q
 	}
-	tr.logger.Info("a candidate was promoted by entries that this log does not have: judging it by its log", "candidate", string(q.ID), "term", q.Term)
+	tr.logger.Info("a candidate was promoted by entries that this log does not have: judging it by its log", "candidate",
+		string(q.ID), "term", q.Term)
 	unnamed := *q
 	unnamed.ID = nil
 	return &unnamed

@@ -10,7 +10,8 @@ import (
 // which are still refused.
 func TestLateVoterIsJudgedByItsLog(t *testing.T) {
 	const last, term = 10, 4
-	c := over(t, &replica{term: term, last: last, lastTerm: term, members: []raft.Server{{ID: "a.0"}, {ID: "b.0", Suffrage: raft.Nonvoter}, {ID: "c.0"}}}, fed{})
+	c := over(t, &replica{term: term, last: last, lastTerm: term,
+		members: []raft.Server{{ID: "a.0"}, {ID: "b.0", Suffrage: raft.Nonvoter}, {ID: "c.0"}}}, fed{})
 	defer c.Stop()
 	for _, x := range []struct {
 		what        string
@@ -30,8 +31,10 @@ func TestLateVoterIsJudgedByItsLog(t *testing.T) {
 		if got := c.isLateVoter([]byte(x.id), x.term, x.index); got != x.want {
 			t.Errorf("%s: isLateVoter(%q, %d, %d) = %v, want %v", x.what, x.id, x.term, x.index, got, x.want)
 		}
-		q := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ID: []byte(x.id), Addr: []byte("b")}, Term: term + 2, LastLogTerm: x.term, LastLogIndex: x.index}
-		if got := c.judgeVote(q); (len(got.ID) == 0) != (x.want || x.id == "") || string(got.Addr) != "b" || string(q.ID) != x.id {
+		q := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ID: []byte(x.id), Addr: []byte("b")}, Term: term + 2,
+			LastLogTerm: x.term, LastLogIndex: x.index}
+		if got := c.judgeVote(q); (len(got.ID) == 0) != (x.want || x.id == "") || string(got.Addr) != "b" ||
+			string(q.ID) != x.id {
 			t.Errorf("%s: the request is %+v, and was %+v", x.what, got, q)
 		}
 	}

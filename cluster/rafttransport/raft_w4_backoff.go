@@ -91,5 +91,6 @@ func isDiskFull(err error) bool { return err != nil && err.Error() == errDiskFul
 
 // Serves reports whether this replica leads in a term and a follower is a member.
 func (tr *Transport) Serves(id raft.ServerID, term uint64) bool {
-	return tr.replica.Leads(term) && slices.ContainsFunc(tr.replica.Configuration().Servers, func(s raft.Server) bool { return s.ID == id })
+	return tr.replica.Leads(term) && slices.ContainsFunc(tr.replica.Configuration().Servers,
+		func(s raft.Server) bool { return s.ID == id })
 }

@@ -55,9 +55,11 @@ type Config struct {
 
 // New returns a Transport. It relays requests after Start.
 func New(c Config) *Transport {
-	tr := &Transport{Transport: c.Transport, replica: c.Replica, log: c.Log, snapshots: c.Snapshots, logger: c.Logger, fast: c.HeartbeatFastPath,
-		out: make(chan raft.RPC), done: make(chan struct{}), acks: newAckTracker(),
-		wakeups: followerWakeups{waiting: map[raft.ServerID]chan struct{}{}}, absences: newAbsences(c.Logger), answers: newAnswers(c.Logger)}
+	tr := &Transport{Transport: c.Transport, replica: c.Replica, log: c.Log, snapshots: c.Snapshots, logger: c.Logger,
+		fast: c.HeartbeatFastPath,
+		out:  make(chan raft.RPC), done: make(chan struct{}), acks: newAckTracker(),
+		wakeups: followerWakeups{waiting: map[raft.ServerID]chan struct{}{}}, absences: newAbsences(c.Logger),
+		answers: newAnswers(c.Logger)}
 	return tr
 }
 
@@ -237,7 +239,8 @@ func (tr *Transport) RefuseEntries(on bool) { tr.full.Store(on) }
 // AppendEntries sends entries or a heartbeat. It fails if this replica is muted or no longer leads,
 // or if the follower is quarantined. A failed call with entries returns only when the follower may
 // answer again (awaitFollower).
-func (tr *Transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (tr *Transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) error {
 	if tr.muted.Load() {
 		return errMuted
 	}
@@ -275,7 +278,8 @@ func (tr *Transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, args
 
 // observeAnswer records an answer. It reports whether the answer proves that the follower has lost
 // entries. floor is what the follower had acknowledged before the request.
-func (tr *Transport) observeAnswer(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, floor uint64) bool {
+func (tr *Transport) observeAnswer(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse,
+	floor uint64) bool {
 	_, fine := tr.acks.floor(id, args.Term)
 	if !tr.acks.observe(id, args, resp, floor) {
 		if resp.Success && len(args.Entries) > 0 {
@@ -291,7 +295,8 @@ func (tr *Transport) observeAnswer(id raft.ServerID, args *raft.AppendEntriesReq
 
 // RequestPreVote asks whether this replica could win an election. It fails if this replica is muted.
 // Every transport in use supports it.
-func (tr *Transport) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+func (tr *Transport) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest,
+	resp *raft.RequestPreVoteResponse) error {
 	if tr.muted.Load() {
 		return errMuted
 	}
@@ -302,7 +307,8 @@ func (tr *Transport) RequestPreVote(id raft.ServerID, to raft.ServerAddress, arg
 }
 
 // RequestVote requests a vote. It fails if this replica is muted.
-func (tr *Transport) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+func (tr *Transport) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest,
+	resp *raft.RequestVoteResponse) error {
 	if tr.muted.Load() {
 		return errMuted
 	}
@@ -310,7 +316,8 @@ func (tr *Transport) RequestVote(id raft.ServerID, to raft.ServerAddress, args *
 }
 
 // TimeoutNow tells another voter to start an election.
-func (tr *Transport) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+func (tr *Transport) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest,
+	resp *raft.TimeoutNowResponse) error {
 	return tr.retryIntroduced(to, func() error { return tr.Transport.TimeoutNow(id, to, args, resp) })
 }
 
@@ -333,7 +340,8 @@ func (tr *Transport) retryIntroduced(to raft.ServerAddress, call func() error) e
 }
 
 // InstallSnapshot sends a snapshot.
-func (tr *Transport) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+func (tr *Transport) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest,
+	resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	back := tr.wakeups.returned(id)
 	err := tr.Transport.InstallSnapshot(id, to, args, resp, data)
 	tr.absences.observe(id, to, err)

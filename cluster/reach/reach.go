@@ -51,7 +51,8 @@ const (
 func New(c *local.Replica) *Watch { return &Watch{Replica: c, tries: newConnectionTries()} }
 
 func newConnectionTries() connectionTries {
-	return connectionTries{tried: map[raft.ServerID]time.Time{}, failed: map[raft.ServerID]failedTry{}, now: make(chan struct{}, 1)}
+	return connectionTries{tried: map[raft.ServerID]time.Time{}, failed: map[raft.ServerID]failedTry{},
+		now: make(chan struct{}, 1)}
 }
 
 // Unreached returns the configured ids of the members that this replica cannot open a new connection
@@ -109,7 +110,8 @@ func (r *Watch) tried(id raft.ServerID, err error) {
 	}
 	switch before, now := r.tries.record(id, err, time.Now()); {
 	case now == reachTries && before < now:
-		r.Log.Warn("cannot open a new connection to a replica; it does not count for an election", "replica", id, "error", err)
+		r.Log.Warn("cannot open a new connection to a replica; it does not count for an election", "replica",
+			id, "error", err)
 	case now == 0 && before >= reachTries:
 		r.Log.Info("new connections to a replica can be opened again", "replica", id)
 	}

@@ -16,7 +16,8 @@ import (
 func (s *Succession) Campaign() {
 	failpoint.Hit(failpoint.CrashStand)
 	if s.cfg.Replica.State() == raft.Candidate {
-		s.cfg.Transport.Inject(&raft.RequestVoteRequest{RPCHeader: s.cfg.Replica.Header(), Term: s.cfg.Replica.Term() + 2}, s.ctx.Done())
+		s.cfg.Transport.Inject(&raft.RequestVoteRequest{RPCHeader: s.cfg.Replica.Header(), Term: s.cfg.Replica.Term() + 2},
+			s.ctx.Done())
 	}
 	if s.cfg.Replica.State() == raft.Follower {
 		s.cfg.Transport.Inject(&raft.TimeoutNowRequest{RPCHeader: s.cfg.Replica.Header()}, s.ctx.Done())
@@ -43,5 +44,6 @@ func (s *Succession) requestElectionOf(id string) {
 // RequestElection tells another voter to campaign immediately. It bypasses raft, whose main loop
 // may be blocked by a write.
 func (s *Succession) RequestElection(v raft.Server) error {
-	return s.cfg.Caller.TimeoutNow(v.ID, v.Address, &raft.TimeoutNowRequest{RPCHeader: s.cfg.Replica.Header()}, &raft.TimeoutNowResponse{})
+	return s.cfg.Caller.TimeoutNow(v.ID, v.Address, &raft.TimeoutNowRequest{RPCHeader: s.cfg.Replica.Header()},
+		&raft.TimeoutNowResponse{})
 }

@@ -129,7 +129,8 @@ func (s *Succession) Status() PeerStatus {
 	case raft.Leader:
 		p.HearsLeader = true
 	case raft.Follower:
-		p.HearsLeader = p.DeadLeaderTerm == 0 && !electing && s.cfg.Replica.RaftLeader() != "" && time.Since(s.cfg.Replica.LastContact()) < s.cfg.Heartbeat
+		p.HearsLeader = p.DeadLeaderTerm == 0 && !electing && s.cfg.Replica.RaftLeader() != "" &&
+			time.Since(s.cfg.Replica.LastContact()) < s.cfg.Heartbeat
 	}
 	return p
 }
@@ -202,7 +203,8 @@ func (s *Succession) electSuccessor(leader string, term uint64) {
 		s.electing = false
 		s.mu.Unlock()
 	}()
-	s.cfg.Logger.Warn("the leader's process is dead: campaigning without waiting for timeouts", "leader", leader, "term", term)
+	s.cfg.Logger.Warn("the leader's process is dead: campaigning without waiting for timeouts", "leader",
+		leader, "term", term)
 	s.announceDeath(term)
 	s.awaitStatus(leader, term, start)
 	// The time for a try doubles after each failed try. On a slow machine or disk a vote may take

@@ -39,7 +39,8 @@ func (latePeers) StatusChanged() <-chan struct{} { return nil }
 func (latePeers) SendStatus()                    {}
 
 func surviving(t *testing.T, server raft.ServerID, last uint64) *Succession {
-	return New(t.Context(), Config{Server: server, Replica: survivor{term: 1, last: last, state: raft.Follower}, Peers: latePeers{}, Logger: hclog.NewNullLogger()})
+	return New(t.Context(), Config{Server: server, Replica: survivor{term: 1, last: last, state: raft.Follower},
+		Peers: latePeers{}, Logger: hclog.NewNullLogger()})
 }
 
 // TestStaleStatusRankingAgrees checks that two survivors which have not heard from each other since

@@ -52,7 +52,8 @@ func (t Timers) Check() []Fault {
 	var faults []Fault
 	if low := Lowest(); t.Heartbeat < heartbeatMin {
 		faults = append(faults, Fault{"raft.heartbeat", fmt.Sprintf("%s is below %s", t.Heartbeat, heartbeatMin),
-			fmt.Sprintf("the lowest recommended values are %s heartbeat, %s election, %s lease", low.Heartbeat, low.Election, low.Lease)})
+			fmt.Sprintf("the lowest recommended values are %s heartbeat, %s election, %s lease", low.Heartbeat,
+				low.Election, low.Lease)})
 	}
 	return append(faults, t.CheckOrder()...)
 }
@@ -61,10 +62,12 @@ func (t Timers) Check() []Fault {
 func (t Timers) CheckOrder() []Fault {
 	var faults []Fault
 	if t.Lease <= 0 || t.Lease > t.Heartbeat {
-		faults = append(faults, Fault{Key: "raft.lease", Text: fmt.Sprintf("%s must be above 0 and at most raft.heartbeat (%s)", t.Lease, t.Heartbeat)})
+		faults = append(faults, Fault{Key: "raft.lease",
+			Text: fmt.Sprintf("%s must be above 0 and at most raft.heartbeat (%s)", t.Lease, t.Heartbeat)})
 	}
 	if t.Election < t.Heartbeat {
-		faults = append(faults, Fault{Key: "raft.election", Text: fmt.Sprintf("%s must be at least raft.heartbeat (%s)", t.Election, t.Heartbeat)})
+		faults = append(faults, Fault{Key: "raft.election",
+			Text: fmt.Sprintf("%s must be at least raft.heartbeat (%s)", t.Election, t.Heartbeat)})
 	}
 	return faults
 }

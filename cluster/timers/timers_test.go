@@ -18,7 +18,8 @@ func TestCheck(t *testing.T) {
 		{Lowest(), ""},
 		{Timers{100 * ms, 100 * ms, 1}, ""},
 		{Timers{99 * ms, 99 * ms, 90 * ms}, "raft.heartbeat: 99ms is below 100ms; "},
-		{Timers{500 * ms, 400 * ms, 0}, "raft.lease: 0s must be above 0 and at most raft.heartbeat (500ms); raft.election: 400ms must be at least raft.heartbeat (500ms); "},
+		{Timers{500 * ms, 400 * ms, 0},
+			"raft.lease: 0s must be above 0 and at most raft.heartbeat (500ms); raft.election: 400ms must be at least raft.heartbeat (500ms); "},
 		{Timers{500 * ms, 500 * ms, 600 * ms}, "raft.lease: 600ms must be above 0 and at most raft.heartbeat (500ms); "},
 	} {
 		got := ""

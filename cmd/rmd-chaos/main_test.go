@@ -131,7 +131,8 @@ func TestHelp(t *testing.T) {
 	}
 	c := newCall("run", nil, nil)
 	_, _ = runOptions(t.Context(), c)
-	for _, name := range []string{"bin", "old", "only", "out", "seed", "duration", "network", "disk", "replicas", "keep", "output", "quiet"} {
+	for _, name := range []string{"bin", "old", "only", "out", "seed", "duration", "network", "disk", "replicas", "keep",
+		"output", "quiet"} {
 		if c.flags.Lookup(name) == nil || !strings.Contains(runHelp, " --"+name+" ") {
 			t.Errorf("--%s is no flag, or has no help", name)
 		}

@@ -69,7 +69,8 @@ func runScenario(ctx context.Context, c *call) error {
 	if err != nil {
 		return failed(exitFailure, "FAILED", "rmd-chaos list shows what this machine supports", "%v", err)
 	}
-	if err := errors.Join(res.WritePage(), res.WriteResult(), c.write(res.WriteText, json.RawMessage(res.JSON()))); err != nil {
+	if err := errors.Join(res.WritePage(), res.WriteResult(),
+		c.write(res.WriteText, json.RawMessage(res.JSON()))); err != nil {
 		return err
 	}
 	if !res.OK() {
@@ -125,7 +126,8 @@ func runOptions(ctx context.Context, c *call) (scenario.Options, error) {
 // chosen returns the scenario that the command line names, with only the faults of --only.
 func chosen(args []string, only string) (scenario.Scenario, error) {
 	if len(args) == 0 {
-		return scenario.Scenario{}, usagef("rmd-chaos list shows the scenarios; the shortest is smoke", "the scenario is missing")
+		return scenario.Scenario{}, usagef("rmd-chaos list shows the scenarios; the shortest is smoke",
+			"the scenario is missing")
 	}
 	s, ok := scenario.Find(args[0])
 	if !ok {
@@ -153,7 +155,8 @@ func chosen(args []string, only string) (scenario.Scenario, error) {
 func oldProgram(s scenario.Scenario, named string) (string, error) {
 	if named == "" {
 		if slices.Contains(s.Faults, "upgrade") {
-			return "", usagef("name an rmd of an earlier version with --old; make chaos-upgrade builds one", "scenario %s requires two versions of rmd", s.Name)
+			return "", usagef("name an rmd of an earlier version with --old; make chaos-upgrade builds one",
+				"scenario %s requires two versions of rmd", s.Name)
 		}
 		return "", nil
 	}
@@ -177,7 +180,8 @@ func outputDir(named string) (string, error) {
 		return "", filef("name another directory with --out", "%v", err)
 	}
 	if len(entries) > 0 {
-		return "", failed(exitRefused, "EXISTS", "name another directory, or empty this one", "directory %s is not empty", dir)
+		return "", failed(exitRefused, "EXISTS", "name another directory, or empty this one",
+			"directory %s is not empty", dir)
 	}
 	return dir, nil
 }

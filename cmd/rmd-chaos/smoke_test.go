@@ -15,7 +15,8 @@ func TestSmoke(t *testing.T) {
 		t.Skip("it takes half a minute")
 	}
 	rmd, out := filepath.Join(t.TempDir(), "rmd"), filepath.Join(t.TempDir(), "out")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", rmd, "rmd/cmd/rmd").CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", rmd,
+		"rmd/cmd/rmd").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	r := chaos(t, "run", "smoke", "--bin", rmd, "--seed", "1", "--duration", "12s", "--out", out, "-o", "json")
@@ -30,7 +31,8 @@ func TestSmoke(t *testing.T) {
 		Lost  []string       `json:"lost"`
 		Kinds map[string]int `json:"faults"`
 	}
-	if err := json.Unmarshal([]byte(r.out), &doc); err != nil || !doc.OK || doc.Acked == 0 || doc.Apps == 0 || doc.Beats < 10 || len(doc.Lost) > 0 || doc.Kinds["kill-leader"] == 0 {
+	if err := json.Unmarshal([]byte(r.out), &doc); err != nil || !doc.OK || doc.Acked == 0 || doc.Apps == 0 ||
+		doc.Beats < 10 || len(doc.Lost) > 0 || doc.Kinds["kill-leader"] == 0 {
 		t.Errorf("result of smoke: %+v, decoding: %v; want ok, acknowledged inputs and applications, "+
 			"10 Hadoop heartbeats, nothing lost, and kill-leader among the faults", doc, err)
 	}

@@ -36,7 +36,8 @@ func sumRuns(_ context.Context, c *call) error {
 		return err
 	}
 	if len(sum.Failed) > 0 {
-		return failed(exitCheckFailed, "CHECK_FAILED", "read index.html in their directories", "%d of %d runs failed", len(sum.Failed), sum.Runs)
+		return failed(exitCheckFailed, "CHECK_FAILED", "read index.html in their directories", "%d of %d runs failed",
+			len(sum.Failed), sum.Runs)
 	}
 	return nil
 }

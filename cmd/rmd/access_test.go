@@ -55,7 +55,8 @@ func TestAccessTokens(t *testing.T) {
 	for _, p := range c.others(dead) {
 		c.refused(7, "not known, or was revoked", "queue", "stop", "root.online", "--token-file", ci, "--addr", p.http)
 	}
-	if out := c.done("audit", "tail"); !strings.Contains(out, "token boss from") || !strings.Contains(out, "access token revoke ci: done") ||
+	if out := c.done("audit", "tail"); !strings.Contains(out, "token boss from") ||
+		!strings.Contains(out, "access token revoke ci: done") ||
 		!strings.Contains(out, "PUT /v1/autopilot") || strings.Contains(out, "rmd_") {
 		t.Errorf("the audit says\n%s", out)
 	}
@@ -94,7 +95,8 @@ func TestCertificatesInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newProcesses(t, 1, calm, "  bootstrap_expect: 1\n", "tls: {ca: "+files.CA+", cert: "+files.Cert+", key: "+files.Key+"}\n")
+	c := newProcesses(t, 1, calm, "  bootstrap_expect: 1\n",
+		"tls: {ca: "+files.CA+", cert: "+files.Cert+", key: "+files.Key+"}\n")
 	p, secure := c.all[0], portblock.Loopback(portblock.Open(t).Take())
 	c.reconfigure(p, "http:\n", "http:\n  auth: required\n  listen_tls: "+secure+"\n")
 	c.start(p)
@@ -109,7 +111,8 @@ func TestCertificatesInUse(t *testing.T) {
 	}
 	c.refused(7, "UNAUTHENTICATED", append([]string{"queue", "list"}, at...)...)
 	c.done(append([]string{"queue", "list"}, as("read")...)...)
-	c.refused(7, "certificate read has the role read, this needs operator", append([]string{"queue", "stop", "root.online"}, as("read")...)...)
+	c.refused(7, "certificate read has the role read, this needs operator",
+		append([]string{"queue", "stop", "root.online"}, as("read")...)...)
 	c.done(append([]string{"queue", "stop", "root.online"}, as("operator")...)...)
 	c.done(append([]string{"autopilot", "get"}, as("rm1")...)...)
 
@@ -128,7 +131,8 @@ func TestCertificatesInUse(t *testing.T) {
 		return contain(said, "certificates are reloaded") || contain(said, "changed certificates are taken")
 	})
 	for _, use := range []string{"peer", "http"} {
-		_, value, _ := strings.Cut(c.done(append([]string{"metrics"}, as("read")...)...), `rmd_certificate_expiry_timestamp_seconds{use="`+use+`"} `)
+		_, value, _ := strings.Cut(c.done(append([]string{"metrics"}, as("read")...)...),
+			`rmd_certificate_expiry_timestamp_seconds{use="`+use+`"} `)
 		value, _, _ = strings.Cut(value, "\n")
 		if end, err := strconv.ParseFloat(value, 64); err != nil || end < float64(time.Now().AddDate(1, 11, 0).Unix()) {
 			t.Errorf("the metric of %s shows %q, not an end in two years: %v", use, value, err)

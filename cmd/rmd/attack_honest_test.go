@@ -41,7 +41,8 @@ type honest struct {
 const pace = 10 * time.Millisecond
 
 func (a *attack) behaveWell() *honest {
-	h := &honest{a: a, stopped: make(chan struct{}), took: map[string][][]time.Duration{}, client: http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
+	h := &honest{a: a, stopped: make(chan struct{}), took: map[string][][]time.Duration{},
+		client: http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
 	lead := a.index(a.leader())
 	h.node = a.node((lead+1)%3, "127.0.0.9")
 	h.node.took.Store(new(func(d time.Duration) { h.keep("heartbeat", d) }))
@@ -51,7 +52,8 @@ func (a *attack) behaveWell() *honest {
 	h.loop("allocate", func() error { _, err := h.master.allocate(); return err })
 	h.loop("submit", func() error {
 		n++
-		b, err := h.rest(a.all[n%3], http.MethodPost, "/v1/apps", fmt.Sprintf(`{"name":"honest-%d","queue":"root.b","unmanaged":true}`, n), http.StatusCreated)
+		b, err := h.rest(a.all[n%3], http.MethodPost, "/v1/apps",
+			fmt.Sprintf(`{"name":"honest-%d","queue":"root.b","unmanaged":true}`, n), http.StatusCreated)
 		var doc api.Submitted
 		if err == nil {
 			err = json.Unmarshal(b, &doc)
@@ -165,11 +167,13 @@ func (h *honest) judge(t *testing.T, window time.Duration) {
 			t.Errorf("%s: there is nothing to compare", kind)
 			continue
 		}
-		t.Logf("%s: %d calls, p99 %s in the quiet and %s under attack: %.2f times as long, but for other load", kind, len(quiet)+len(hostile),
+		t.Logf("%s: %d calls, p99 %s in the quiet and %s under attack: %.2f times as long, but for other load", kind,
+			len(quiet)+len(hostile),
 			p99(quiet).Round(10*time.Microsecond), p99(hostile).Round(10*time.Microsecond), ratio)
 		sum += math.Log(ratio)
 	}
-	if mean := math.Exp(sum / float64(max(len(h.took), 1))); mean > attackDelay && h.window > 10 && window >= attackWindow {
+	if mean := math.Exp(sum / float64(max(len(h.took), 1))); mean > attackDelay && h.window > 10 &&
+		window >= attackWindow {
 		t.Errorf("an honest caller waits %.2f times as long under attack (p99)", mean)
 	} else {
 		t.Logf("an honest caller waits %.2f times as long under attack (p99)", mean)

@@ -13,8 +13,9 @@ import (
 
 // Allowed answers of the peer port to callers that are not members.
 const (
-	noHello  = `^\((closed|open)\)$`                                          // no answer
-	noPeer   = `^no connection|^\(closed\)$|^hello [1-9]\d* [^|]*\(closed\)$` // refused by TLS or by the hello; no frame is answered
+	noHello = `^\((closed|open)\)$` // no answer
+	// refused by TLS or by the hello; no frame is answered
+	noPeer   = `^no connection|^\(closed\)$|^hello [1-9]\d* [^|]*\(closed\)$`
 	tlsAlert = `^\x15|^no connection|` + noHello
 )
 
@@ -30,7 +31,8 @@ func hostilePeer() []hostile {
 		{"a hello of 64 KB", tlsAlert, peerRaw([]byte("RMDP\x01\xff\xff"), make([]byte, 65535))},
 		{"a hello of another version", tlsAlert, peerRaw([]byte("RMDP\xff\x00\x10"), make([]byte, 16))},
 		{"an empty hello", tlsAlert, peerRaw([]byte("RMDP\x01\x00\x00"))},
-		{"a hello whose words are longer than it", tlsAlert, peerRaw([]byte("RMDP\x01\x00\x0b\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff"))},
+		{"a hello whose words are longer than it", tlsAlert,
+			peerRaw([]byte("RMDP\x01\x00\x0b\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff"))},
 		{"Raft's own bytes without a hello", tlsAlert, peerRaw([]byte{0}, bytes.Repeat([]byte{0x8a}, 4096))},
 		{"a kind of connection that does not exist", noPeer + `|` + tlsAlert, peerPlain(99, "test", "rm2")},
 		{"another cluster's name", noPeer + `|` + tlsAlert, peerPlain(3, "other", "rm2")},
@@ -42,14 +44,28 @@ func hostilePeer() []hostile {
 func hostileCertificates() []hostile {
 	return []hostile{
 		{"no certificate", noPeer, stranger(func(c *certificates) *tls.Config { return c.anonymous() }, "test", "rm2")},
-		{"a certificate of another authority", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.other, "test", "rm2") }, "test", "rm2")},
-		{"a certificate of another cluster", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "other", "rm2") }, "test", "rm2")},
-		{"a certificate of another cluster, and its name", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "other", "rm2") }, "other", "rm2")},
-		{"a certificate of a replica that was never let in", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "test", "rm9") }, "test", "rm9")},
+		{"a certificate of another authority", noPeer, stranger(func(c *certificates) *tls.Config {
+			return c.showing(c.other, "test", "rm2")
+		}, "test", "rm2")},
+		{"a certificate of another cluster", noPeer, stranger(func(c *certificates) *tls.Config {
+			return c.showing(c.ca, "other", "rm2")
+		}, "test", "rm2")},
+		{"a certificate of another cluster, and its name", noPeer, stranger(func(c *certificates) *tls.Config {
+			return c.showing(c.ca, "other", "rm2")
+		}, "other", "rm2")},
+		{"a certificate of a replica that was never let in", noPeer, stranger(func(c *certificates) *tls.Config {
+			return c.showing(c.ca, "test", "rm9")
+		}, "test", "rm9")},
 		{"a certificate of a replica that was removed", noPeer, stranger((*certificates).ofRemoved, "test", "rm4")},
-		{"a stranger's, called by a member's name", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "test", "rm9") }, "test", "rm2")},
-		{"a second certificate in a member's name", noPeer, stranger(func(c *certificates) *tls.Config { return c.showing(c.ca, "test", "rm2") }, "test", "rm2")},
-		{"a role's certificate", noPeer, stranger(func(c *certificates) *tls.Config { return c.role("admin") }, "test", "rm2")},
+		{"a stranger's, called by a member's name", noPeer, stranger(func(c *certificates) *tls.Config {
+			return c.showing(c.ca, "test", "rm9")
+		}, "test", "rm2")},
+		{"a second certificate in a member's name", noPeer, stranger(func(c *certificates) *tls.Config {
+			return c.showing(c.ca, "test", "rm2")
+		}, "test", "rm2")},
+		{"a role's certificate", noPeer, stranger(func(c *certificates) *tls.Config {
+			return c.role("admin")
+		}, "test", "rm2")},
 		{"TLS 1.2", noPeer, stranger(func(c *certificates) *tls.Config {
 			cfg := c.showing(c.ca, "test", "rm2")
 			cfg.MaxVersion = tls.VersionTLS12
@@ -75,7 +91,8 @@ func peerHello(kind byte, words ...string) []byte {
 // peerPlain sends a hello without TLS.
 func peerPlain(kind byte, cluster, id string) func(*attack) string {
 	return func(a *attack) string {
-		return answerText(exchange(a.dialer(), a.at.peer, nil, 10*time.Second, peerHello(kind, "", cluster, id, "0000000000000000", "")))
+		return answerText(exchange(a.dialer(), a.at.peer, nil, 10*time.Second,
+			peerHello(kind, "", cluster, id, "0000000000000000", "")))
 	}
 }
 
@@ -93,7 +110,8 @@ func stranger(shows func(*certificates) *tls.Config, cluster, id string) func(*a
 		}
 		worst := ""
 		for _, kind := range []byte{1, 2, 3} {
-			got := answerText(exchange(a.dialer(), a.at.peer, secure, 10*time.Second, peerHello(kind, "", cluster, id, incarnation, clusterID), calls.Bytes()))
+			got := answerText(exchange(a.dialer(), a.at.peer, secure, 10*time.Second,
+				peerHello(kind, "", cluster, id, incarnation, clusterID), calls.Bytes()))
 			if worst == "" || strings.HasPrefix(got, "hello 0") {
 				worst = got
 			}

@@ -21,12 +21,15 @@ import (
 // own, an idempotency key of another user, a replay whose environment names a running cluster.
 func hostileOwners() []hostile {
 	return []hostile{
-		{"a page at the address of a cloud's secrets", `^HTTP/1\.1 (403|508) `, pageAt("http://169.254.169.254/latest/meta-data/")},
+		{"a page at the address of a cloud's secrets", `^HTTP/1\.1 (403|508) `,
+			pageAt("http://169.254.169.254/latest/meta-data/")},
 		{"a page at the same address in IPv6", `^HTTP/1\.1 (403|502|508) `, pageAt("http://[fe80::a9fe:a9fe]/")},
 		{"a page at a replica's own port", `^HTTP/1\.1 (403|508) `, pageAt("http://{own}/v1/snapshot")},
 		{"a page at a port of another scheme", `^HTTP/1\.1 302 `, pageAt("gopher://127.0.0.1:1/")},
-		{"a page that sets cookies and policies", `^HTTP/1\.1 200 (?s:.*)here`, hostilePage("Set-Cookie", "Service-Worker-Allowed", "Strict-Transport-Security", "Clear-Site-Data")},
-		{"a page that takes the sandbox off", `^HTTP/1\.1 200 (?s:.*)Content-Security-Policy: [^\r\n]*sandbox`, hostilePage()},
+		{"a page that sets cookies and policies", `^HTTP/1\.1 200 (?s:.*)here`,
+			hostilePage("Set-Cookie", "Service-Worker-Allowed", "Strict-Transport-Security", "Clear-Site-Data")},
+		{"a page that takes the sandbox off", `^HTTP/1\.1 200 (?s:.*)Content-Security-Policy: [^\r\n]*sandbox`,
+			hostilePage()},
 		{"another's idempotency key", `^another application$`, othersKey},
 		{"a replay with the cluster in the environment", `(?s)^0 .*private cluster`, (*attack).replayElsewhere},
 	}
@@ -87,7 +90,9 @@ func othersKey(a *attack) string {
 // that cluster.
 func (a *attack) replayElsewhere() string {
 	file := filepath.Join(a.TempDir(), "trace.csv")
-	if err := os.WriteFile(file, []byte("submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,a,u,root.b,0,1,1024,1,0,1\n"), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte("submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,a,u,root.b,0,1,1024,1,0,1\n"),
+		0o600); err != nil {
 		return err.Error()
 	}
 	out, errs, code := a.rmd("replay", file)
@@ -115,7 +120,8 @@ func (a *attack) killTheNext() string {
 	for i := range n {
 		id := first
 		id.Seq += uint32(1 + i)
-		head := a.fill("POST /v1/apps/" + id.String() + ":kill HTTP/1.1\r\nConnection: close\r\nHost: {host}\r\nContent-Type: application/json\r\nX-Rmd-Token: {submit}\r\nContent-Length: 2\r\n\r\n")
+		head := a.fill("POST /v1/apps/" + id.String() +
+			":kill HTTP/1.1\r\nConnection: close\r\nHost: {host}\r\nContent-Type: application/json\r\nX-Rmd-Token: {submit}\r\nContent-Length: 2\r\n\r\n")
 		wg.Go(func() {
 			nc, err := dialHostile(a.dialer(), at, secure)
 			if err != nil {

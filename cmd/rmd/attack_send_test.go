@@ -114,7 +114,8 @@ func (a *attack) fill(text string) string {
 	}
 	app := a.honest.master.id.App
 	pairs := []string{"{host}", host, "{app}", app.String(), "{node}", "127.0.0.9:45454",
-		"{ann}", fmt.Sprintf("id: %d cluster_timestamp: %d", app.Seq, app.ClusterTimestamp), "{stamp}", fmt.Sprint(app.ClusterTimestamp)}
+		"{ann}", fmt.Sprintf("id: %d cluster_timestamp: %d", app.Seq, app.ClusterTimestamp), "{stamp}",
+		fmt.Sprint(app.ClusterTimestamp)}
 	for role, secret := range a.secret {
 		pairs = append(pairs, "{"+role+"}", secret)
 	}
@@ -151,7 +152,8 @@ func rpcReply(port yarnPort, method string, req, reply gproto.Message, text stri
 
 // registration registers a NodeManager. text has more fields of the request.
 func registration(text string) func(*attack) string {
-	return rpcReply(trackerPort, "registerNodeManager", &proto.RegisterNodeManagerRequestProto{}, &proto.RegisterNodeManagerResponseProto{},
+	return rpcReply(trackerPort, "registerNodeManager", &proto.RegisterNodeManagerRequestProto{},
+		&proto.RegisterNodeManagerResponseProto{},
 		`node_id <host: "127.0.66.67" port: 1> http_port: 1 nm_version: "3.4.2" `+text)
 }
 
@@ -170,8 +172,10 @@ func submission(id, more string) func(*attack) string {
 		id := id
 		if id == "{fresh}" {
 			var out proto.GetNewApplicationResponseProto
-			a.must(clientPort.address(a.hadoopCluster.at[a.at]), clientProtocol, "mallory", "getNewApplication", &proto.GetNewApplicationRequestProto{}, &out)
-			id = fmt.Sprintf("id: %d cluster_timestamp: %d", out.GetApplicationId().GetId(), out.GetApplicationId().GetClusterTimestamp())
+			a.must(clientPort.address(a.hadoopCluster.at[a.at]), clientProtocol, "mallory", "getNewApplication",
+				&proto.GetNewApplicationRequestProto{}, &out)
+			id = fmt.Sprintf("id: %d cluster_timestamp: %d", out.GetApplicationId().GetId(),
+				out.GetApplicationId().GetClusterTimestamp())
 		}
 		if id != "" {
 			id = "application_id <" + id + ">"
@@ -185,7 +189,8 @@ func submission(id, more string) func(*attack) string {
 		if !strings.Contains(more, "am_container_spec") {
 			more += " am_container_spec <>"
 		}
-		return rpc(clientPort, "mallory", "submitApplication", &proto.SubmitApplicationRequestProto{}, "application_submission_context <"+id+" "+more+">")(a)
+		return rpc(clientPort, "mallory", "submitApplication", &proto.SubmitApplicationRequestProto{},
+			"application_submission_context <"+id+" "+more+">")(a)
 	}
 }
 
@@ -265,7 +270,8 @@ func every(send func(yarnPort) func(*attack) string) func(*attack) string {
 
 // crowdOf opens n connections that send hello and then stay open. Then it calls meanwhile, unless
 // that is nil. It returns how many connections were refused, and the result of meanwhile.
-func crowdOf(n int, address func(*attack) (string, *tls.Config), hello string, meanwhile func(*attack) string) func(*attack) string {
+func crowdOf(n int, address func(*attack) (string, *tls.Config), hello string,
+	meanwhile func(*attack) string) func(*attack) string {
 	return func(a *attack) string {
 		at, secure := address(a)
 		var refused atomic.Int32

@@ -37,7 +37,8 @@ var attackTables = []struct {
 // makeTokens creates an access token for each role, the administrator's first.
 func (a *attack) makeTokens() {
 	secret := func(name, role string, more ...string) {
-		a.secret[name] = strings.TrimSpace(a.done(append([]string{"access", "token", "create", "-q", "--role", role, "--name", name}, more...)...))
+		a.secret[name] = strings.TrimSpace(a.done(
+			append([]string{"access", "token", "create", "-q", "--role", role, "--name", name}, more...)...))
 	}
 	secret("admin", "admin")
 	a.Setenv("RMD_TOKEN", a.secret["admin"])
@@ -92,7 +93,8 @@ func (a *attack) state() map[string]string {
 	}
 	read("/v1/apps", &apps)
 	for _, p := range apps.Apps {
-		if p.User != "honest" && p.User != "ann" && (p.State == "SUBMITTED" || p.State == "ACCEPTED" || p.State == "RUNNING") {
+		if p.User != "honest" && p.User != "ann" &&
+			(p.State == "SUBMITTED" || p.State == "ACCEPTED" || p.State == "RUNNING") {
 			out["application "+p.ID] = fmt.Sprintf("of %s in %s: %s", p.User, p.Queue, p.State)
 		}
 	}

@@ -79,13 +79,15 @@ type outcome struct {
 }
 
 func newAttack(t *testing.T, window time.Duration, certs *certificates) *attack {
-	a := &attack{T: t, certs: certs, window: window, secret: map[string]string{}, source: new(atomic.Int32), mu: new(sync.Mutex), played: map[string]*outcome{}}
+	a := &attack{T: t, certs: certs, window: window, secret: map[string]string{}, source: new(atomic.Int32),
+		mu: new(sync.Mutex), played: map[string]*outcome{}}
 	n := 3
 	if certs != nil {
 		n = 4 // the fourth joins and is removed
 	}
 	a.hadoopCluster = newHadoop(t, n, "  connections: 1000\n", "yarn.acl.enable", "true", "yarn.admin.acl", "yarn")
-	a.write("capacity-scheduler.xml", append(queuesOf(queueFile), "yarn.scheduler.capacity.root.acl_administer_queue", "yarn", "yarn.scheduler.capacity.root.acl_submit_applications", "*")...)
+	a.write("capacity-scheduler.xml", append(queuesOf(queueFile), "yarn.scheduler.capacity.root.acl_administer_queue",
+		"yarn", "yarn.scheduler.capacity.root.acl_submit_applications", "*")...)
 	if certs != nil {
 		certs.use(a.hadoopCluster)
 		for _, p := range a.all[:3] {

@@ -47,7 +47,8 @@ func (c *certificates) use(h *hadoopCluster) {
 			c.Fatal(err)
 		}
 		c.web[p] = portblock.Loopback(block.Take())
-		h.reconfigure(p, "http:\n", "tls: {ca: "+f.CA+", cert: "+f.Cert+", key: "+f.Key+"}\nhttp:\n  listen_tls: "+c.web[p]+"\n")
+		h.reconfigure(p, "http:\n", "tls: {ca: "+f.CA+", cert: "+f.Cert+", key: "+f.Key+"}\nhttp:\n  listen_tls: "+
+			c.web[p]+"\n")
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 // min_quorum allows, once they were dead for the threshold, and the rest must decide on.
 func TestAutopilotCleanup(t *testing.T) {
 	t.Parallel()
-	c := startProcesses(t, 5, calm, "autopilot:\n  cleanup_dead_servers: true\n  min_quorum: 4\n  dead_server_last_contact_threshold: 1m\n  last_contact_threshold: 5s\n")
+	c := startProcesses(t, 5, calm,
+		"autopilot:\n  cleanup_dead_servers: true\n  min_quorum: 4\n  dead_server_last_contact_threshold: 1m\n  last_contact_threshold: 5s\n")
 	leader := c.leader()
 	dead, stay := c.others(leader)[:2], append(c.others(leader)[2:], leader)
 	began := time.Now()
@@ -40,5 +41,6 @@ func TestAutopilotCleanup(t *testing.T) {
 	work := c.work(newCaller(t, c.addrs()), 2)
 	work.goesOn()
 	work.end()
-	contains(t, "the leader's log", leader.logged(), fmt.Sprintf("autopilot removes a dead replica: replica=%s", dead[0].id))
+	contains(t, "the leader's log", leader.logged(),
+		fmt.Sprintf("autopilot removes a dead replica: replica=%s", dead[0].id))
 }

@@ -71,23 +71,28 @@ func (p picture) same(t *testing.T, is picture) {
 	}
 	for id, was := range p.apps {
 		now, ok := is.apps[id]
-		if !ok || now.User != was.User || now.Queue != was.Queue || now.State != was.State || now.Outstanding != was.Outstanding || now.Reservations != was.Reservations || now.Priority != was.Priority {
+		if !ok || now.User != was.User || now.Queue != was.Queue || now.State != was.State ||
+			now.Outstanding != was.Outstanding || now.Reservations != was.Reservations || now.Priority != was.Priority {
 			t.Errorf("application %s was %+v and is %+v", id, was, now)
 		}
 	}
-	if len(is.apps) != len(p.apps) || len(p.containers) != len(is.containers) || len(p.reservations) != len(is.reservations) {
-		t.Errorf("%d applications, %d with containers, %d reservations; were %d, %d, %d", len(is.apps), len(is.containers), len(is.reservations), len(p.apps), len(p.containers), len(p.reservations))
+	if len(is.apps) != len(p.apps) || len(p.containers) != len(is.containers) ||
+		len(p.reservations) != len(is.reservations) {
+		t.Errorf("%d applications, %d with containers, %d reservations; were %d, %d, %d", len(is.apps), len(is.containers),
+			len(is.reservations), len(p.apps), len(p.containers), len(p.reservations))
 	}
 	for id, was := range p.containers {
 		for i, x := range was {
-			if i >= len(is.containers[id]) || is.containers[id][i].ID != x.ID || is.containers[id][i].Node != x.Node || is.containers[id][i].State != x.State {
+			if i >= len(is.containers[id]) || is.containers[id][i].ID != x.ID || is.containers[id][i].Node != x.Node ||
+				is.containers[id][i].State != x.State {
 				t.Errorf("container %s was %+v and is not the same in %+v", x.ID, x, is.containers[id])
 			}
 		}
 	}
 	for i, x := range p.reservations {
 		if i < len(is.reservations) {
-			if y := is.reservations[i]; x.ID != y.ID || x.Node != y.Node || x.App != y.App || x.Container == y.Container || // the id may have been used by a container that the restore undid
+			// the id may have been used by a container that the restore undid
+			if y := is.reservations[i]; x.ID != y.ID || x.Node != y.Node || x.App != y.App || x.Container == y.Container ||
 				!reflect.DeepEqual(x.Size, y.Size) || x.MadeMillis != y.MadeMillis {
 				t.Errorf("the reservation was %+v and is %+v", x, y)
 			}
@@ -134,8 +139,10 @@ func TestBackup(t *testing.T) {
 	for _, p := range c.all {
 		was.same(t, c.picture(p))
 		facts := c.facts(p)
-		if facts.Epoch <= wasFacts.Epoch || facts.ClusterTimestamp <= wasFacts.ClusterTimestamp || facts.ClusterID == wasFacts.ClusterID {
-			t.Errorf("%s: epoch %d, timestamp %d, cluster %s; were %d, %d, %s", p.id, facts.Epoch, facts.ClusterTimestamp, facts.ClusterID, wasFacts.Epoch, wasFacts.ClusterTimestamp, wasFacts.ClusterID)
+		if facts.Epoch <= wasFacts.Epoch || facts.ClusterTimestamp <= wasFacts.ClusterTimestamp ||
+			facts.ClusterID == wasFacts.ClusterID {
+			t.Errorf("%s: epoch %d, timestamp %d, cluster %s; were %d, %d, %s", p.id, facts.Epoch, facts.ClusterTimestamp,
+				facts.ClusterID, wasFacts.Epoch, wasFacts.ClusterTimestamp, wasFacts.ClusterID)
 		}
 	}
 	c.done("cluster", "verify")
@@ -173,7 +180,8 @@ func (c *processes) restored(cluster string, index uint64) {
 			first = e
 		}
 		want := fmt.Sprintf("snapshot of cluster %s at index %d", cluster, index)
-		if e != first || !strings.HasPrefix(e.Target, want) || e.Who == "" || e.Result != "done" || time.Since(time.UnixMilli(e.AtMillis)).Abs() > time.Hour {
+		if e != first || !strings.HasPrefix(e.Target, want) || e.Who == "" || e.Result != "done" ||
+			time.Since(time.UnixMilli(e.AtMillis)).Abs() > time.Hour {
 			c.t.Errorf("%s: %+v; on the first replica %+v; want a target that begins with %q", p.id, e, first, want)
 		}
 	}

@@ -22,7 +22,8 @@ import (
 func (b *tab) scheme(name string) {
 	b.t.Helper()
 	b.do("choose "+name, chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
-		_, err := cdp.Call(ctx, at, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+		_, err := cdp.Call(ctx, at, emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
 		return err
 	}))
 }
@@ -91,7 +92,8 @@ func browserLooks(t *testing.T, b *tab, p *process, app, reservation string) {
 		name, path string
 		parts      []string
 	}{
-		{"user", "users/u2", []string{"#queues tbody tr", `#waits a[href="/ui/apps/` + app + `"]`, `#queues th[aria-sort="descending"]`}},
+		{"user", "users/u2", []string{"#queues tbody tr", `#waits a[href="/ui/apps/` + app + `"]`,
+			`#queues th[aria-sort="descending"]`}},
 		{"queues-sorted", "queues?sort=-guaranteed", []string{`#tree th[aria-sort="descending"] a`}},
 		{"queue-capacities", "queues/root", []string{"#capacities output", `#capacities input[name="capacity.root.batch"]`}},
 		{"app-containers", "apps/" + app + "?sort=-size", []string{"#containers", "#explain"}},
@@ -113,10 +115,12 @@ func browserLooks(t *testing.T, b *tab, p *process, app, reservation string) {
 	b.click(`#found a[href="/ui/users/u2"]`)
 	b.reads("User u2 uses nothing at present", "Queues and limits", "root.train")
 	b.click(`#queues thead a[href*="sort=queue"]`)
-	b.awaitTrue("the queues of the user are sorted", `document.querySelector('#queues th[aria-sort="ascending"]').textContent === "Queue"`)
+	b.awaitTrue("the queues of the user are sorted",
+		`document.querySelector('#queues th[aria-sort="ascending"]').textContent === "Queue"`)
 	b.open("http://" + p.http + "/ui/queues")
 	b.click(`#tree thead a[href*="sort=-guaranteed"]`)
-	b.awaitTrue("root stays above its children", `document.querySelector('#tree tbody tr th').textContent.trim() === "root"`)
+	b.awaitTrue("root stays above its children",
+		`document.querySelector('#tree tbody tr th').textContent.trim() === "root"`)
 	b.open("http://" + p.http + "/ui/apps/2")
 	b.awaitTrue("the number of an application is enough", `document.querySelector("h1").textContent.endsWith("_0002")`)
 }
@@ -125,7 +129,8 @@ func browserLooks(t *testing.T, b *tab, p *process, app, reservation string) {
 // itself.
 func browserTimes(t *testing.T, b *tab, call *caller, p *process) {
 	b.do("live in India", chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
-		_, err := cdp.Call(ctx, at, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"})
+		_, err := cdp.Call(ctx, at, emulation.SetTimezoneOverride,
+			emulation.SetTimezoneOverrideParams{TimezoneID: "Asia/Kolkata"})
 		return err
 	}))
 	b.open("http://" + p.http + "/ui/decisions")
@@ -141,7 +146,8 @@ func browserTimes(t *testing.T, b *tab, call *caller, p *process) {
 	b.awaitTrue("the page has renewed itself", newest+" !== window.newestBefore")
 	b.awaitTrue("the new times are local", local)
 	b.open("http://" + p.http + "/ui/")
-	b.awaitTrue("the axes of plots are local", `[...document.querySelectorAll("#hour text[data-at]")].every((el) => el.textContent.startsWith(new Date(Number(el.dataset.at) + 330 * 60000).toISOString().slice(11, 16)))`)
+	b.awaitTrue("the axes of plots are local",
+		`[...document.querySelectorAll("#hour text[data-at]")].every((el) => el.textContent.startsWith(new Date(Number(el.dataset.at) + 330 * 60000).toISOString().slice(11, 16)))`)
 }
 
 // browserCapacities moves capacity from one queue to another. The page updates the sum while the
@@ -155,7 +161,9 @@ func browserCapacities(t *testing.T, b *tab, p *process) {
 	value := func(queue string) string {
 		ctx, cancel := context.WithTimeout(b.ctx, patience)
 		defer cancel()
-		s, err := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf(`document.querySelector('#capacities input[name="capacity.%s"]').value`, queue)))
+		s,
+			err := chromedp.Run(ctx, chromedp.Evaluate[string](
+			fmt.Sprintf(`document.querySelector('#capacities input[name="capacity.%s"]').value`, queue)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,9 +178,11 @@ func browserCapacities(t *testing.T, b *tab, p *process) {
 	b.awaitTrue("the sum follows", wrong+` && `+wrong+`.textContent === "98.5%"`)
 	b.picture("capacities-wrong")
 	b.fill(`#capacities input[name="capacity.root.train"]`, fmt.Sprint(nTrain+1.5))
-	b.awaitTrue("the sum is right again", `!`+wrong+` && document.querySelector("#capacities output").textContent === "100%"`)
+	b.awaitTrue("the sum is right again", `!`+wrong+
+		` && document.querySelector("#capacities output").textContent === "100%"`)
 	b.click("#capacities button.primary")
-	b.reads("Staged change", "Nothing has been written", "What would happen", "would start at once", "Apply it", fmt.Sprint(nTrain+1.5))
+	b.reads("Staged change", "Nothing has been written", "What would happen", "would start at once", "Apply it",
+		fmt.Sprint(nTrain+1.5))
 	for _, scheme := range []string{"dark", "light"} {
 		b.scheme(scheme)
 		b.eachWidth("staged-"+scheme, func() { b.fits("the staged change") })
@@ -180,9 +190,11 @@ func browserCapacities(t *testing.T, b *tab, p *process) {
 
 	b.script(false)
 	b.do("open without scripts", chromedp.Navigate(address), chromedp.WaitVisible(chromedp.CSS("#capacities")))
-	b.do("type", chromedp.Clear(chromedp.CSS(`#capacities input[name="capacity.root.batch"]`)), chromedp.SendKeys(chromedp.CSS(`#capacities input[name="capacity.root.batch"]`), "77"))
+	b.do("type", chromedp.Clear(chromedp.CSS(`#capacities input[name="capacity.root.batch"]`)),
+		chromedp.SendKeys(chromedp.CSS(`#capacities input[name="capacity.root.batch"]`), "77"))
 	b.click("#capacities button.primary")
-	b.do("the server tells the wrong sum and the form again", chromedp.WaitVisible(chromedp.CSS("#capacities output.bad")), chromedp.WaitVisible(chromedp.CSS(`#capacities input[value="77"]`)))
+	b.do("the server tells the wrong sum and the form again", chromedp.WaitVisible(chromedp.CSS("#capacities output.bad")),
+		chromedp.WaitVisible(chromedp.CSS(`#capacities input[value="77"]`)))
 	b.picture("staged-wrong-plain")
 	b.script(true)
 }
@@ -213,7 +225,8 @@ func browserNoMajority(t *testing.T, b *tab, c *processes, last *process) {
 	}
 	b.awaitTrue("the page was not loaded again", "window.mark === true")
 	b.eachLook(func(look string) {
-		for _, path := range []string{"", "apps", "queues/root.train", "nodes", "reservations", "users/u2", "conf", "cluster"} {
+		for _, path := range []string{"", "apps", "queues/root.train", "nodes", "reservations", "users/u2",
+			"conf", "cluster"} {
 			b.shows("http://"+last.http+"/ui/"+path, "#banner li b")
 			if !strings.HasPrefix(look, "plain") {
 				b.fits(path + " without a leader " + look)
@@ -240,7 +253,8 @@ func browserLabels(t *testing.T, b *tab, c *processes, p *process, held string) 
 	b.open("http://" + p.http + "/ui/labels")
 	b.reads("Node labels are off")
 	key := "root.train.accessible-node-labels"
-	c.done("conf", "set", "yarn.node-labels.enabled=true", key+"=gpu", key+".gpu.capacity=100", "root.accessible-node-labels.gpu.capacity=100")
+	c.done("conf", "set", "yarn.node-labels.enabled=true", key+"=gpu", key+".gpu.capacity=100",
+		"root.accessible-node-labels.gpu.capacity=100")
 	b.open("http://" + p.http + "/ui/labels")
 	b.click(".actions summary")
 	b.fill(`input[name="name"]`, "gpu")

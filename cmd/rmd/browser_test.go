@@ -31,8 +31,10 @@ type tab struct {
 // fails it if RMD_BROWSER is set.
 func openBrowser(t testing.TB) context.Context {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true),
+		chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
@@ -186,7 +188,8 @@ func (b *tab) missesOne() {
 func (b *tab) script(on bool) {
 	b.t.Helper()
 	b.do("turn scripts on or off", chromedp.Func(func(ctx context.Context, at *chromedp.Target) error {
-		_, err := cdp.Call(ctx, at, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+		_, err := cdp.Call(ctx, at, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: !on})
 		return err
 	}))
 }
@@ -210,7 +213,8 @@ func TestBrowser(t *testing.T) {
 		role := map[bool]string{true: "leader", false: "follower"}[p == leader]
 		t.Run("why on the "+role, func(t *testing.T) { browserWhy(t, newTab(t, browser), p, role, app, held[0].ID) })
 		t.Run("queue on the "+role, func(t *testing.T) { browserQueue(t, newTab(t, browser), c, p) })
-		t.Run("every page on the "+role, func(t *testing.T) { browserPages(t, newTab(t, browser), p, app, held[0].ID, held[0].Node) })
+		t.Run("every page on the "+role,
+			func(t *testing.T) { browserPages(t, newTab(t, browser), p, app, held[0].ID, held[0].Node) })
 	}
 	t.Run("replay", func(t *testing.T) {
 		call.application("late", "root.batch") // creates decisions after the reservation, for the replay
@@ -225,7 +229,8 @@ func TestBrowser(t *testing.T) {
 	t.Run("cancel", func(t *testing.T) {
 		browserCancel(t, newTab(t, browser), newTab(t, browser), c, leader, follower, held[0].ID)
 	})
-	t.Run("failover", func(t *testing.T) { browserFailover(t, newTab(t, browser), newTab(t, browser), c, leader, follower) })
+	t.Run("failover",
+		func(t *testing.T) { browserFailover(t, newTab(t, browser), newTab(t, browser), c, leader, follower) })
 	t.Run("no majority", func(t *testing.T) { browserNoMajority(t, newTab(t, browser), c, follower) })
 }
 
@@ -233,7 +238,8 @@ func TestBrowser(t *testing.T) {
 func browserWhy(t *testing.T, b *tab, p *process, role, app, reservation string) {
 	b.open("http://" + p.http + "/ui/")
 	b.reads(p.id+" "+role, "Waiting longest", "live")
-	b.do("g a leads to the applications", chromedp.KeyEvent("g"), chromedp.KeyEvent("a"), chromedp.WaitVisible(chromedp.CSS("#states")))
+	b.do("g a leads to the applications", chromedp.KeyEvent("g"), chromedp.KeyEvent("a"),
+		chromedp.WaitVisible(chromedp.CSS("#states")))
 	b.click(`#list a.why[href="/ui/apps/` + app + `"]`)
 	b.reads("Why waiting", "NODE_TOO_SMALL_FREE", reservation, "4 GiB", "It waits for 2 containers", "in root.train")
 	b.click(`#explain a[href="/ui/reservations/` + reservation + `"]`)
@@ -287,10 +293,13 @@ func browserQueue(t *testing.T, b *tab, c *processes, p *process) {
 func browserPages(t *testing.T, b *tab, p *process, app, reservation, node string) {
 	for _, width := range []int64{1400, 640, 400} {
 		b.do("set the size", chromedp.EmulateViewport(width, 900))
-		for _, path := range []string{"", "apps", "apps?all=1", "apps/" + app, "queues", "queues/root.train", "nodes", "nodes/" + node, "reservations", "reservations/" + reservation,
-			"cluster", "cluster?verify=1", "decisions", "decisions?kind=all", "conf", "conf/edit", "labels", "users", "preemption", "forecasts", "replay", "nowhere"} {
+		for _, path := range []string{"", "apps", "apps?all=1", "apps/" + app, "queues", "queues/root.train", "nodes",
+			"nodes/" + node, "reservations", "reservations/" + reservation,
+			"cluster", "cluster?verify=1", "decisions", "decisions?kind=all", "conf", "conf/edit", "labels", "users",
+			"preemption", "forecasts", "replay", "nowhere"} {
 			b.open("http://" + p.http + "/ui/" + path)
-			b.awaitTrue(fmt.Sprintf("/ui/%s at %d fits", path, width), "document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+			b.awaitTrue(fmt.Sprintf("/ui/%s at %d fits", path, width),
+				"document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 			b.do("tab", chromedp.KeyEvent("\t"))
 			b.awaitTrue("/ui/"+path+" leads past the navigation first", `document.activeElement.className === "skip"`)
 		}
@@ -334,7 +343,8 @@ func browserPlain(t *testing.T, b *tab, c *processes, p *process, app string) {
 	b.script(false)
 	b.do("open", chromedp.Navigate("http://"+p.http+"/ui/apps/"+app), chromedp.WaitVisible(chromedp.CSS("#explain")))
 	b.click(".actions details:nth-of-type(3) summary")
-	b.do("type", chromedp.Clear(chromedp.CSS(`input[name="priority"]`)), chromedp.SendKeys(chromedp.CSS(`input[name="priority"]`), "7"))
+	b.do("type", chromedp.Clear(chromedp.CSS(`input[name="priority"]`)),
+		chromedp.SendKeys(chromedp.CSS(`input[name="priority"]`), "7"))
 	b.click(`form[action$="/priority"] button`)
 	b.do("note", chromedp.WaitVisible(chromedp.CSS(".banner.good")))
 	var doc struct {
@@ -377,7 +387,8 @@ func browserLastHour(t *testing.T, b *tab, p *process, node string) {
 	b.open("http://" + p.http + "/ui/search?q=batch")
 	b.awaitTrue("the queue is found", `document.querySelector('#found a[href="/ui/queues/root.batch"]')`)
 	b.script(false)
-	b.do("open the overview without scripts", chromedp.Navigate("http://"+p.http+"/ui/"), chromedp.WaitVisible(chromedp.CSS("#hour .plot .line")))
+	b.do("open the overview without scripts", chromedp.Navigate("http://"+p.http+"/ui/"),
+		chromedp.WaitVisible(chromedp.CSS("#hour .plot .line")))
 	b.script(true)
 }
 
@@ -420,7 +431,9 @@ func browserFailover(t *testing.T, b, dead *tab, c *processes, leader, survivor 
 	b.awaitTrue("the page was not loaded again", "window.mark === true")
 	c.start(leader)
 	c.awaitReady(leader)
-	dead.awaitTrue("it is live again", `document.getElementById("lost").hidden && document.querySelector('[data-status="leader"]').textContent === "`+next.id+`"`)
+	dead.awaitTrue("it is live again",
+		`document.getElementById("lost").hidden && document.querySelector('[data-status="leader"]').textContent === "`+
+			next.id+`"`)
 	b.reads("Healthy")
 	dead.awaitTrue("the page was not loaded again", "window.mark === true")
 }

@@ -55,7 +55,8 @@ func BenchmarkClusterAsk(b *testing.B) {
 			b.Fatalf("%d containers in the answer to the ask", len(r.Granted))
 		}
 		b.StopTimer()
-		response = must[*input.AllocateReply](call, &input.Allocate{Attempt: id, Response: r.Response, Releases: []yarn.ContainerID{r.Granted[0].Container}}).Response
+		response = must[*input.AllocateReply](call,
+			&input.Allocate{Attempt: id, Response: r.Response, Releases: []yarn.ContainerID{r.Granted[0].Container}}).Response
 		b.StartTimer()
 	}
 	all := took.take()
@@ -88,7 +89,8 @@ func BenchmarkClusterSubmit(b *testing.B) {
 		wg.Go(func() {
 			for left.Add(-1) >= 0 {
 				began := time.Now()
-				if _, err := call.ask(context.Background(), &input.SubmitApplication{User: "u", Queue: queue, Unmanaged: true}); err != nil {
+				if _, err := call.ask(context.Background(),
+					&input.SubmitApplication{User: "u", Queue: queue, Unmanaged: true}); err != nil {
 					b.Error(err)
 					return
 				}

@@ -122,7 +122,8 @@ func TestDamage(t *testing.T) {
 	c.await("the log begins behind its first entries", patience, func() bool {
 		var log api.Log
 		var list api.Snapshots
-		return c.get(victim, "/v1/log?count=1", &log) && log.First > 1 && c.get(victim, "/v1/snapshots", &list) && len(list.Snapshots) == 2
+		return c.get(victim, "/v1/log?count=1", &log) && log.First > 1 && c.get(victim, "/v1/snapshots", &list) &&
+			len(list.Snapshots) == 2
 	})
 	var log api.Log
 	c.await("the log is read", patience, func() bool {
@@ -181,7 +182,8 @@ func damageSnapshots(t *testing.T, c *processes, p *process, restore func()) {
 		}
 	}
 	c.refused(9, "CHECK_FAILED: "+p.dir+": all snapshots are damaged", "check", "--data", p.dir)
-	c.refuses(p, exitcode.Store, "CANNOT_START", "all snapshots are damaged", filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "only if the other replicas have a leader")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "all snapshots are damaged",
+		filepath.Base(filepath.Dir(newest))+": meta.json: checksum differs", "only if the other replicas have a leader")
 	restore()
 }
 
@@ -214,7 +216,8 @@ func damageLog(t *testing.T, c *processes, p *process, restore func(), e api.Log
 	}
 	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir)
 	c.refused(9, "raft.db is missing, but "+p.id, "check", "--data", p.dir) // the first check created no file
-	c.refuses(p, exitcode.Store, "CANNOT_START", "raft.db is missing, but "+p.id, "only if the other replicas have a leader")
+	c.refuses(p, exitcode.Store, "CANNOT_START", "raft.db is missing, but "+p.id,
+		"only if the other replicas have a leader")
 	restore()
 	if err := os.WriteFile(filepath.Join(p.dir, "raft.db"), bytes.Repeat([]byte("x"), 65536), 0o600); err != nil {
 		t.Fatal(err)
@@ -227,7 +230,8 @@ func damageIdentity(t *testing.T, c *processes, p *process, restore func()) {
 	file := filepath.Join(p.dir, "replica.json")
 	flip(t, file, []byte(`"incarnation": "`), 16)
 	c.refused(9, "replica.json: checksum differs", "check", "--data", p.dir)
-	c.refuses(p, exitcode.Store, "CANNOT_START", file[:len(file)-len("/replica.json")], "replica.json: checksum differs", "only if the other replicas have a leader")
+	c.refuses(p, exitcode.Store, "CANNOT_START", file[:len(file)-len("/replica.json")], "replica.json: checksum differs",
+		"only if the other replicas have a leader")
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -321,8 +325,10 @@ func TestBadConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.refuses(p, 2, "INVALID_CONFIG", p.config, "write one with \"rmd init\"")
-	printed := c.done("server", "--print-config", "--id", "rm1", "--data", p.dir, "--set", "raft.join=a:1,b:2", "--set", "raft.heartbeat=1s", "--set", "raft.election=1s")
-	contains(t, "print-config", printed, `["a:1", "b:2"]   # flag --set raft.join`, "heartbeat: 1s   # flag --set raft.heartbeat")
+	printed := c.done("server", "--print-config", "--id", "rm1", "--data", p.dir, "--set", "raft.join=a:1,b:2", "--set",
+		"raft.heartbeat=1s", "--set", "raft.election=1s")
+	contains(t, "print-config", printed, `["a:1", "b:2"]   # flag --set raft.join`,
+		"heartbeat: 1s   # flag --set raft.heartbeat")
 	if entries, err := os.ReadDir(p.dir); err != nil || len(entries) > 0 {
 		t.Errorf("the data directory has %v (%v)", entries, err)
 	}

@@ -46,7 +46,8 @@ func TestFullDisk(t *testing.T) {
 	}
 	var h api.Health
 	c.await("the replica says that its disk is full", patience, func() bool {
-		return c.get(victim, "/v1/health", &h) && strings.Contains(h.Problem, "disk full: ") && strings.Contains(h.Problem, "below disk.stop, 64 MiB")
+		return c.get(victim, "/v1/health", &h) && strings.Contains(h.Problem, "disk full: ") &&
+			strings.Contains(h.Problem, "below disk.stop, 64 MiB")
 	})
 	says := victim.id + ": disk full: "
 	for _, p := range c.all {
@@ -56,7 +57,8 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("health ended with %d", code)
 		}
 		contains(t, "health", errs, says)
-		contains(t, "JSON", c.done("cluster", "status", "-o", "json", "--addr", p.http), `"disk_full": true`, `"problem": "disk full: `)
+		contains(t, "JSON", c.done("cluster", "status", "-o", "json", "--addr", p.http), `"disk_full": true`,
+			`"problem": "disk full: `)
 		resp, err := http.Get("http://" + p.http + "/ui/cluster")
 		if err != nil {
 			t.Fatal(err)
@@ -109,12 +111,14 @@ func TestDiskWithoutSpace(t *testing.T) {
 	}
 	_ = f.Close()
 	for !strings.Contains(victim.logged(), "no space left on device") {
-		must[*input.SubmitApplicationReply](call, &input.SubmitApplication{User: "ann", Queue: "root.batch", Unmanaged: true, Context: make([]byte, 3<<20)})
+		must[*input.SubmitApplicationReply](call,
+			&input.SubmitApplication{User: "ann", Queue: "root.batch", Unmanaged: true, Context: make([]byte, 3<<20)})
 	}
 	if code := c.exited(victim); code != exitcode.WriteFailed {
 		t.Errorf("it ended with %d, not %d", code, exitcode.WriteFailed)
 	}
-	contains(t, victim.id, victim.logged(), "no space left on device; free space on this file system, or raise the quota, and start the replica again; keep its data")
+	contains(t, victim.id, victim.logged(),
+		"no space left on device; free space on this file system, or raise the quota, and start the replica again; keep its data")
 	if strings.Contains(victim.logged(), "wipe") {
 		t.Errorf("it proposes to wipe:\n%s", victim.logged())
 	}
@@ -172,7 +176,8 @@ func (p *process) onFreezableDisk(t *testing.T) (freeze func(frozen bool)) {
 		if frozen {
 			request = fifreeze
 		}
-		if err := unix.IoctlSetInt(int(dir.Fd()), request, 0); err != nil && (frozen || !errors.Is(err, unix.EINVAL)) { // it was not frozen
+		// it was not frozen
+		if err := unix.IoctlSetInt(int(dir.Fd()), request, 0); err != nil && (frozen || !errors.Is(err, unix.EINVAL)) {
 			t.Fatal(err)
 		}
 	}
@@ -180,7 +185,8 @@ func (p *process) onFreezableDisk(t *testing.T) (freeze func(frozen bool)) {
 		freeze(false)
 		_ = syscall.Unmount(mount, syscall.MNT_DETACH)
 	})
-	if err := errors.Join(os.Remove(p.dir), os.Mkdir(filepath.Join(mount, "data"), 0o700), os.Symlink(filepath.Join(mount, "data"), p.dir)); err != nil {
+	if err := errors.Join(os.Remove(p.dir), os.Mkdir(filepath.Join(mount, "data"), 0o700),
+		os.Symlink(filepath.Join(mount, "data"), p.dir)); err != nil {
 		t.Fatal(err)
 	}
 	return freeze
@@ -227,7 +233,8 @@ func TestHungDisk(t *testing.T) {
 // unhealthy once it lags by more entries than autopilot.max_trailing_logs, and healthy again later.
 func TestTrailingLogs(t *testing.T) {
 	t.Parallel()
-	c, victim, freeze := withFreezableDisk(t, "disk:\n  exit_after: 10m\nautopilot:\n  max_trailing_logs: 3\n  last_contact_threshold: 1h\n")
+	c, victim, freeze := withFreezableDisk(t,
+		"disk:\n  exit_after: 10m\nautopilot:\n  max_trailing_logs: 3\n  last_contact_threshold: 1h\n")
 	var leader *process
 	c.await("another replica leads", patience, func() bool {
 		_, _, _ = c.rmd("cluster", "transfer", c.all[1].id) // it may lead already

@@ -99,10 +99,12 @@ func (d demand) paths() []string {
 // queues configures the queues of d, without limits that would slow the load down.
 func (c *processes) queues(d demand) {
 	c.t.Helper()
-	all := append(preset.QueuesFor(append(d.paths(), "root.online", "root.train", "root.batch", "root.adhoc")), // a queue can be removed only after it is stopped
+	// a queue can be removed only after it is stopped
+	all := append(preset.QueuesFor(append(d.paths(), "root.online", "root.train", "root.batch", "root.adhoc")),
 		capacity.Property{Name: capacity.Prefix + "per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
 		capacity.Property{Name: capacity.Prefix + "maximum-applications", Value: "2000000000"},
-		capacity.Property{Name: capacity.Prefix + "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
+		capacity.Property{Name: capacity.Prefix + "resource-calculator",
+			Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	for _, p := range d.paths() {
 		all = append(all, capacity.Property{Name: capacity.Prefix + p + ".user-limit-factor", Value: "100"})
 	}
@@ -152,7 +154,8 @@ func (e *endless) register(ctx context.Context) {
 	})
 	paths := e.paths()
 	e.each(ctx, e.demand.apps, func(i int) error {
-		r, err := e.ask(ctx, &input.SubmitApplication{User: fmt.Sprint("u", i%50), Queue: paths[i%len(paths)], Unmanaged: true})
+		r, err := e.ask(ctx, &input.SubmitApplication{User: fmt.Sprint("u", i%50), Queue: paths[i%len(paths)],
+			Unmanaged: true})
 		if err != nil {
 			return err
 		}

@@ -73,7 +73,8 @@ func must[R input.Reply](c *caller, in input.Input) R {
 // application submits an unmanaged application and registers its attempt.
 func (c *caller) application(user, queue string) yarn.AttemptID {
 	c.t.Helper()
-	id := yarn.AttemptID{App: must[*input.SubmitApplicationReply](c, &input.SubmitApplication{User: user, Queue: queue, Unmanaged: true}).ID, Attempt: 1}
+	id := yarn.AttemptID{App: must[*input.SubmitApplicationReply](c,
+		&input.SubmitApplication{User: user, Queue: queue, Unmanaged: true}).ID, Attempt: 1}
 	must[*input.RegisterAttemptReply](c, &input.RegisterAttempt{Attempt: id, Host: "am"})
 	return id
 }
@@ -89,7 +90,8 @@ func asks(count, memoryMB int64, at ...string) []input.Ask {
 	key := yarn.SchedulerKey{Priority: 1}
 	out := []input.Ask{{Key: key, Name: yarn.Any, Count: count, Size: yarn.NewResource(memoryMB, 1), Relax: len(at) == 0}}
 	for i, name := range at { // the host, then its rack
-		out = append(out, input.Ask{Key: key, Name: name, Count: count, Size: yarn.NewResource(memoryMB, 1), Relax: i == 0 && len(at) == 1})
+		out = append(out, input.Ask{Key: key, Name: name, Count: count, Size: yarn.NewResource(memoryMB, 1),
+			Relax: i == 0 && len(at) == 1})
 	}
 	return out
 }
@@ -146,7 +148,8 @@ func (l *load) run(ctx context.Context) error {
 }
 
 func (l *load) round(ctx context.Context, response *int32) error {
-	reply, err := l.c.ask(ctx, &input.Allocate{Attempt: l.id, Response: *response, Asks: asks(4, 1024, l.node.Host, "/load")})
+	reply, err := l.c.ask(ctx, &input.Allocate{Attempt: l.id, Response: *response,
+		Asks: asks(4, 1024, l.node.Host, "/load")})
 	if err != nil {
 		return err
 	}
@@ -183,7 +186,8 @@ func (c *processes) reservations(p *process) []api.Reservation {
 // the reservation stays the same.
 func TestKillLeader(t *testing.T) {
 	for _, tm := range []timers.Timers{lowest, defaults} {
-		t.Run(tm.Heartbeat.String(), func(t *testing.T) { loseLeader(t, tm, kills(t), (*processes).kill, (*processes).start) })
+		t.Run(tm.Heartbeat.String(),
+			func(t *testing.T) { loseLeader(t, tm, kills(t), (*processes).kill, (*processes).start) })
 	}
 }
 
@@ -193,7 +197,8 @@ func TestKillLeader(t *testing.T) {
 func TestFreezeLeader(t *testing.T) {
 	for _, tm := range []timers.Timers{lowest, defaults} {
 		t.Run(tm.Heartbeat.String(), func(t *testing.T) {
-			loseLeader(t, tm, kills(t), func(c *processes, p *process) { p.signal(t, syscall.SIGSTOP) }, func(c *processes, p *process) { p.signal(t, syscall.SIGCONT) })
+			loseLeader(t, tm, kills(t), func(c *processes, p *process) { p.signal(t, syscall.SIGSTOP) },
+				func(c *processes, p *process) { p.signal(t, syscall.SIGCONT) })
 		})
 	}
 }
@@ -223,7 +228,8 @@ func loseLeader(t *testing.T, tm timers.Timers, rounds int, away, back func(*pro
 	work.end()
 	slices.Sort(took)
 	t.Logf("%d times at %s/%s/%s: next committed decision after %s (median), %s (p99), %s (max); %d decisions meanwhile",
-		rounds, tm.Heartbeat, tm.Election, tm.Lease, quantile.Of(took, 0.5), quantile.Of(took, 0.99), took[len(took)-1], work.done.Load())
+		rounds, tm.Heartbeat, tm.Election, tm.Lease, quantile.Of(took, 0.5), quantile.Of(took, 0.99), took[len(took)-1],
+		work.done.Load())
 	c.fulfill(call, h, before[0])
 }
 
@@ -240,7 +246,8 @@ func (c *processes) probe(survivors []*process, id yarn.AttemptID, value int32) 
 	}
 	for _, p := range survivors {
 		var app api.App
-		c.await("the application is read", patience, func() bool { return c.get(p, "/v1/apps/"+id.App.String()+"?consistent", &app) })
+		c.await("the application is read", patience,
+			func() bool { return c.get(p, "/v1/apps/"+id.App.String()+"?consistent", &app) })
 		if app.Priority != value {
 			c.t.Fatalf("%s says priority %d; %d was acknowledged", p.id, app.Priority, value)
 		}
@@ -257,8 +264,10 @@ func (c *processes) checkHeld(p *process, h held, was api.Reservation) {
 		c.t.Fatalf("%d reservations after the kill, not 1", len(list))
 	}
 	is := list[0]
-	if is.ID != was.ID || is.Node != was.Node || is.App != was.App || is.Container != was.Container || is.MadeMillis != was.MadeMillis ||
-		is.Priority != was.Priority || is.Size["memory-mb"] != was.Size["memory-mb"] || is.ReReservations < was.ReReservations || is.AgeMillis < was.AgeMillis {
+	if is.ID != was.ID || is.Node != was.Node || is.App != was.App || is.Container != was.Container ||
+		is.MadeMillis != was.MadeMillis ||
+		is.Priority != was.Priority || is.Size["memory-mb"] != was.Size["memory-mb"] ||
+		is.ReReservations < was.ReReservations || is.AgeMillis < was.AgeMillis {
 		c.t.Fatalf("the reservation was %+v and is %+v", was, is)
 	}
 	var containers struct {
@@ -271,9 +280,11 @@ func (c *processes) checkHeld(p *process, h held, was api.Reservation) {
 		c.t.Fatalf("%d containers after the kill, %d before", len(containers.Containers), len(h.containers))
 	}
 	var app api.App
-	c.await("the application is read", patience, func() bool { return c.get(p, "/v1/apps/"+h.waiting.App.String()+"?consistent", &app) })
+	c.await("the application is read", patience,
+		func() bool { return c.get(p, "/v1/apps/"+h.waiting.App.String()+"?consistent", &app) })
 	if app.Outstanding != 1 || app.Reservations != 1 {
-		c.t.Fatalf("the waiting application asks for %d and holds %d reservations; it was 1 and 1", app.Outstanding, app.Reservations)
+		c.t.Fatalf("the waiting application asks for %d and holds %d reservations; it was 1 and 1", app.Outstanding,
+			app.Reservations)
 	}
 }
 
@@ -291,7 +302,8 @@ func (c *processes) awaitInStep() {
 // replica leads now.
 func (c *processes) fulfill(call *caller, h held, was api.Reservation) {
 	c.t.Helper()
-	must[*input.NodeHeartbeatReply](call, &input.NodeHeartbeat{ID: h.node, Statuses: []input.ContainerStatus{{Container: h.containers[0].Container, State: yarn.ContainerCompleted}}})
+	must[*input.NodeHeartbeatReply](call, &input.NodeHeartbeat{ID: h.node,
+		Statuses: []input.ContainerStatus{{Container: h.containers[0].Container, State: yarn.ContainerCompleted}}})
 	got := must[*input.AllocateReply](call, &input.Allocate{Attempt: h.waiting, Response: 1})
 	if len(got.Granted) != 1 || got.Granted[0].Container.String() != was.Container {
 		c.t.Fatalf("granted %+v; %s was reserved", got.Granted, was.Container)

@@ -52,7 +52,8 @@ func TestFloodOfConnections(t *testing.T) {
 	if code := c.terminate(leader); code != 0 {
 		t.Errorf("the leader ended with %d", code)
 	}
-	contains(t, leader.id, leader.logged(), "too many connections for the limit of open files: one is refused: port=http.listen")
+	contains(t, leader.id, leader.logged(),
+		"too many connections for the limit of open files: one is refused: port=http.listen")
 	if strings.Contains(leader.logged(), "too many open files") {
 		t.Errorf("the leader had no descriptor left:\n%s", leader.log())
 	}

@@ -42,7 +42,8 @@ func TestGangTimesOutAlone(t *testing.T) {
 	call := newCaller(t, c.addrs())
 	call.node("small", 8<<10, "/r")
 	id := call.application("u1", "root.train")
-	must[*input.AllocateReply](call, &input.Allocate{Attempt: id, Gang: "priority=1,count=4,timeout=4", Asks: asks(4, 3<<10)})
+	must[*input.AllocateReply](call, &input.Allocate{Attempt: id, Gang: "priority=1,count=4,timeout=4",
+		Asks: asks(4, 3<<10)})
 	var app api.App
 	c.await("the gang times out", patience, func() bool {
 		return c.get(c.all[0], "/v1/apps/"+id.App.String(), &app) && app.State == "FAILED"
@@ -72,7 +73,8 @@ type waitingGang struct {
 func waitWithGang(c *processes, call *caller) *waitingGang {
 	call.t.Helper()
 	call.node("spare", 64<<10, "/spare") // so that the queues have room
-	g := &waitingGang{caller: call, c: c, nodes: []yarn.NodeID{call.node("g1", 8<<10, "/held"), call.node("g2", 8<<10, "/held")}, began: time.Now()}
+	g := &waitingGang{caller: call, c: c, nodes: []yarn.NodeID{call.node("g1", 8<<10, "/held"),
+		call.node("g2", 8<<10, "/held")}, began: time.Now()}
 	g.blocker = call.application("u1", "root.online")
 	got := must[*input.AllocateReply](call, &input.Allocate{Attempt: g.blocker, Asks: asks(1, 6<<10, "g1", "/held")})
 	c.await("the blocker runs", patience, func() bool {
@@ -86,9 +88,10 @@ func waitWithGang(c *processes, call *caller) *waitingGang {
 	g.id = call.application("u2", "root.train")
 	key := yarn.SchedulerKey{Priority: 1}
 	g.since = time.Now()
-	must[*input.AllocateReply](call, &input.Allocate{Attempt: g.id, Gang: fmt.Sprintf("priority=1,count=%d,nodes=2", gangMembers), Asks: []input.Ask{
-		{Key: key, Name: yarn.Any, Count: gangMembers, Size: yarn.NewResource(3<<10, 1)},
-		{Key: key, Name: "/held", Count: gangMembers, Size: yarn.NewResource(3<<10, 1), Relax: true}}})
+	must[*input.AllocateReply](call, &input.Allocate{Attempt: g.id,
+		Gang: fmt.Sprintf("priority=1,count=%d,nodes=2", gangMembers), Asks: []input.Ask{
+			{Key: key, Name: yarn.Any, Count: gangMembers, Size: yarn.NewResource(3<<10, 1)},
+			{Key: key, Name: "/held", Count: gangMembers, Size: yarn.NewResource(3<<10, 1), Relax: true}}})
 	return g
 }
 
@@ -102,7 +105,8 @@ func (g *waitingGang) heartbeat() {
 // endsIn makes the blocker declare that it ends after d.
 func (g *waitingGang) endsIn(d time.Duration) {
 	g.t.Helper()
-	must[*input.Done](g.caller, &input.SetLifetime{ID: g.blocker.App, LifetimeMillis: (time.Since(g.began) + d).Milliseconds()})
+	must[*input.Done](g.caller, &input.SetLifetime{ID: g.blocker.App,
+		LifetimeMillis: (time.Since(g.began) + d).Milliseconds()})
 }
 
 // seen is the view that one replica has of the gang.
@@ -141,11 +145,13 @@ func (g *waitingGang) hold() (s seen) {
 // gang may have given up its nodes.
 func (g *waitingGang) same(was, is seen) bool {
 	g.t.Helper()
-	if is.gang.Gang != was.gang.Gang || is.gang.Members != was.gang.Members || is.gang.Asked != was.gang.Asked || is.gang.State != "WAITING" {
+	if is.gang.Gang != was.gang.Gang || is.gang.Members != was.gang.Members || is.gang.Asked != was.gang.Asked ||
+		is.gang.State != "WAITING" {
 		g.t.Fatalf("the gang was %+v and is %+v", was.gang, is.gang)
 	}
 	// The age uses the log's time, which does not advance while nothing is written.
-	if age := time.Duration(is.gang.AgeMillis) * time.Millisecond; is.gang.AgeMillis < was.gang.AgeMillis || age > is.at.Sub(g.since)+time.Second {
+	if age := time.Duration(is.gang.AgeMillis) * time.Millisecond; is.gang.AgeMillis < was.gang.AgeMillis ||
+		age > is.at.Sub(g.since)+time.Second {
 		g.t.Fatalf("the gang is %s old; it was %d ms old, and waits for %s", age, was.gang.AgeMillis, is.at.Sub(g.since))
 	}
 	if is.at.Sub(was.at) > gangLate {
@@ -155,7 +161,8 @@ func (g *waitingGang) same(was, is seen) bool {
 		g.t.Fatalf("the gang held %d nodes and holds %d", len(was.held), len(is.held))
 	}
 	for i, r := range is.held {
-		if w := was.held[i]; r.ID != w.ID || r.Node != w.Node || r.App != w.App || r.Container != w.Container || r.MadeMillis != w.MadeMillis {
+		if w := was.held[i]; r.ID != w.ID || r.Node != w.Node || r.App != w.App || r.Container != w.Container ||
+			r.MadeMillis != w.MadeMillis {
 			g.t.Fatalf("the gang held %+v and holds %+v", w, r)
 		}
 	}
@@ -165,7 +172,9 @@ func (g *waitingGang) same(was, is seen) bool {
 // start ends the blocker and checks that one reply starts all members.
 func (g *waitingGang) start() {
 	g.t.Helper()
-	must[*input.NodeHeartbeatReply](g.caller, &input.NodeHeartbeat{ID: g.nodes[0], Statuses: []input.ContainerStatus{{Container: g.block.Container, State: yarn.ContainerCompleted}}})
+	must[*input.NodeHeartbeatReply](g.caller,
+		&input.NodeHeartbeat{ID: g.nodes[0], Statuses: []input.ContainerStatus{
+			{Container: g.block.Container, State: yarn.ContainerCompleted}}})
 	on, response := map[yarn.NodeID]int{}, int32(1)
 	g.c.await("the gang starts", patience, func() bool {
 		g.heartbeat()

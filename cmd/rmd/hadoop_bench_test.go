@@ -19,8 +19,9 @@ import (
 func hadoopLoad(b *testing.B, kind hadoop.Kind, adjust func(*hadoop.Config, *hadoopCluster)) *hadoop.Result {
 	b.Helper()
 	h := newHadoop(b, 3, "")
-	h.write("capacity-scheduler.xml", queuesOf("root.queues=default root.default.capacity=100 root.default.user-limit-factor=10 "+
-		"maximum-am-resource-percent=1 per-node-heartbeat.maximum-offswitch-assignments=100")...)
+	h.write("capacity-scheduler.xml", queuesOf(
+		"root.queues=default root.default.capacity=100 root.default.user-limit-factor=10 "+
+			"maximum-am-resource-percent=1 per-node-heartbeat.maximum-offswitch-assignments=100")...)
 	for _, p := range h.all {
 		h.start(p)
 	}

@@ -56,17 +56,20 @@ func newHadoop(t testing.TB, n int, more string, site ...string) *hadoopCluster 
 	t.Helper()
 	dir := t.TempDir()
 	h := &hadoopCluster{at: map[*process]ports{}, conf: dir}
-	h.processes = newProcesses(t, n, calm, fmt.Sprintf("  bootstrap_expect: %d\n", n), "hadoop:\n  conf_dir: "+dir+"\n"+more)
+	h.processes = newProcesses(t, n, calm, fmt.Sprintf("  bootstrap_expect: %d\n", n),
+		"hadoop:\n  conf_dir: "+dir+"\n"+more)
 	free := portblock.Open(t).TakeAll(4 * n)
 	var ids []string
 	for i, p := range h.all {
 		at := func(k int) string { return fmt.Sprintf("127.0.0.1:%d", free[4*i+k]) }
 		h.at[p] = ports{at(0), at(1), at(2), at(3)}
-		h.site = append(h.site, "yarn.resourcemanager.address."+p.id, at(0), "yarn.resourcemanager.scheduler.address."+p.id, at(1),
+		h.site = append(h.site, "yarn.resourcemanager.address."+p.id, at(0),
+			"yarn.resourcemanager.scheduler.address."+p.id, at(1),
 			"yarn.resourcemanager.resource-tracker.address."+p.id, at(2), "yarn.resourcemanager.admin.address."+p.id, at(3))
 		ids = append(ids, p.id)
 	}
-	h.site = append(h.site, "yarn.resourcemanager.ha.enabled", "true", "yarn.resourcemanager.ha.rm-ids", strings.Join(ids, ","),
+	h.site = append(h.site, "yarn.resourcemanager.ha.enabled", "true", "yarn.resourcemanager.ha.rm-ids",
+		strings.Join(ids, ","),
 		"yarn.scheduler.minimum-allocation-mb", "512")
 	h.writeSite(site...)
 	h.write("capacity-scheduler.xml", queuesOf(queueFile)...)
@@ -165,7 +168,8 @@ func (r *roamer) call(method string, req, reply gproto.Message) error {
 	defer cancel()
 	for {
 		p := r.where()
-		err := r.h.ipc.Call(ctx, ipc.Target{Address: r.port(r.h.at[p]), Protocol: r.protocol, User: r.user, Token: r.token}, method, req, reply)
+		err := r.h.ipc.Call(ctx, ipc.Target{Address: r.port(r.h.at[p]), Protocol: r.protocol, User: r.user, Token: r.token},
+			method, req, reply)
 		var e *ipc.RemoteError
 		if err == nil || (errors.As(err, &e) && e.Class != ipc.ClassStandby) {
 			return err
@@ -209,11 +213,13 @@ func (h *hadoopCluster) node(at int, host string) *nodeManager {
 	h.t.Helper()
 	n := &nodeManager{id: wire.NodeIDProto(yarn.NodeID{Host: host, Port: 45454}), keys: map[[2]int32][]byte{},
 		running: map[yarn.ContainerID]*proto.ContainerStatusProto{}, cleanup: map[yarn.ContainerID]bool{}}
-	n.roamer = roamer{h: h, protocol: trackerProtocol, port: func(p ports) string { return p.tracker }, user: "yarn", at: at}
+	n.roamer = roamer{h: h, protocol: trackerProtocol, port: func(p ports) string { return p.tracker },
+		user: "yarn", at: at}
 	var out proto.RegisterNodeManagerResponseProto
 	req := &proto.RegisterNodeManagerRequestProto{NodeId: n.id, HttpPort: new(int32(8042)), NmVersion: new("3.4.2"),
 		Resource: wire.ResourceProto(yarn.NewResource(8192, 8), yarn.DefaultKinds())}
-	if err := n.call("registerNodeManager", req, &out); err != nil || out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL {
+	if err := n.call("registerNodeManager", req, &out); err != nil ||
+		out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL {
 		h.t.Fatalf("register %s: %v, %v", host, &out, err)
 	}
 	n.rm = out.GetRmIdentifier()
@@ -253,12 +259,14 @@ func (n *nodeManager) take(keys ...*proto.MasterKeyProto) {
 // beat sends one heartbeat.
 func (n *nodeManager) beat() error {
 	n.mu.Lock()
-	status := &proto.NodeStatusProto{NodeId: n.id, ResponseId: &n.response, NodeHealthStatus: &proto.NodeHealthStatusProto{IsNodeHealthy: new(true), HealthReport: new("")}}
+	status := &proto.NodeStatusProto{NodeId: n.id, ResponseId: &n.response,
+		NodeHealthStatus: &proto.NodeHealthStatusProto{IsNodeHealthy: new(true), HealthReport: new("")}}
 	for _, s := range n.running {
 		status.ContainersStatuses = append(status.ContainersStatuses, gproto.CloneOf(s))
 	}
-	req := &proto.NodeHeartbeatRequestProto{NodeStatus: gproto.CloneOf(status), LastKnownContainerTokenMasterKey: &proto.MasterKeyProto{KeyId: new(n.newest[containerKey])},
-		LastKnownNmTokenMasterKey: &proto.MasterKeyProto{KeyId: new(n.newest[nmKey])}}
+	req := &proto.NodeHeartbeatRequestProto{NodeStatus: gproto.CloneOf(status),
+		LastKnownContainerTokenMasterKey: &proto.MasterKeyProto{KeyId: new(n.newest[containerKey])},
+		LastKnownNmTokenMasterKey:        &proto.MasterKeyProto{KeyId: new(n.newest[nmKey])}}
 	n.mu.Unlock()
 	var out proto.NodeHeartbeatResponseProto
 	began := time.Now()
@@ -269,7 +277,8 @@ func (n *nodeManager) beat() error {
 		(*f)(time.Since(began))
 	}
 	if out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL || out.GetResponseId() != n.response+1 {
-		return fmt.Errorf("heartbeat %d is answered with %s, %d: %s", n.response, out.GetNodeAction(), out.GetResponseId(), out.GetDiagnosticsMessage())
+		return fmt.Errorf("heartbeat %d is answered with %s, %d: %s", n.response, out.GetNodeAction(), out.GetResponseId(),
+			out.GetDiagnosticsMessage())
 	}
 	n.response = out.GetResponseId()
 	n.take(out.GetContainerTokenMasterKey(), out.GetNmTokenMasterKey())
@@ -309,7 +318,8 @@ func (n *nodeManager) starts(c *proto.ContainerProto) error {
 	case is.Node != node || is.RMIdentifier != n.rm:
 		return fmt.Errorf("the token is for %s of %d, not %s of %d", is.Node, is.RMIdentifier, node, n.rm)
 	}
-	n.running[is.ID] = &proto.ContainerStatusProto{ContainerId: c.GetId(), State: proto.ContainerStateProto_C_RUNNING.Enum(), ExitStatus: new(int32(-1000))}
+	n.running[is.ID] = &proto.ContainerStatusProto{ContainerId: c.GetId(),
+		State: proto.ContainerStateProto_C_RUNNING.Enum(), ExitStatus: new(int32(-1000))}
 	return nil
 }
 
@@ -354,12 +364,16 @@ func (h *hadoopCluster) submit(at int, user, queue string) *master {
 	address := h.at[h.all[at]].client
 	var fresh proto.GetNewApplicationResponseProto
 	h.must(address, clientProtocol, user, "getNewApplication", &proto.GetNewApplicationRequestProto{}, &fresh)
-	h.must(address, clientProtocol, user, "submitApplication", &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: &proto.ApplicationSubmissionContextProto{
-		ApplicationId: fresh.GetApplicationId(), ApplicationName: new("test"), Queue: &queue, UnmanagedAm: new(true),
-		AmContainerSpec: &proto.ContainerLaunchContextProto{}, Resource: wire.ResourceProto(yarn.NewResource(512, 1), yarn.DefaultKinds())}}, &proto.SubmitApplicationResponseProto{})
+	h.must(address, clientProtocol, user, "submitApplication",
+		&proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: &proto.ApplicationSubmissionContextProto{
+			ApplicationId: fresh.GetApplicationId(), ApplicationName: new("test"), Queue: &queue, UnmanagedAm: new(true),
+			AmContainerSpec: &proto.ContainerLaunchContextProto{},
+			Resource:        wire.ResourceProto(yarn.NewResource(512, 1), yarn.DefaultKinds())}},
+		&proto.SubmitApplicationResponseProto{})
 	var out proto.GetApplicationReportResponseProto
 	h.await("the AM's token", patience, func() bool {
-		h.must(address, clientProtocol, user, "getApplicationReport", &proto.GetApplicationReportRequestProto{ApplicationId: fresh.GetApplicationId()}, &out)
+		h.must(address, clientProtocol, user, "getApplicationReport",
+			&proto.GetApplicationReportRequestProto{ApplicationId: fresh.GetApplicationId()}, &out)
 		return out.GetApplicationReport().GetAmRmToken() != nil
 	})
 	id, err := wire.AttemptID(out.GetApplicationReport().GetCurrentApplicationAttemptId())
@@ -367,8 +381,10 @@ func (h *hadoopCluster) submit(at int, user, queue string) *master {
 		h.t.Fatal(err)
 	}
 	t := out.GetApplicationReport().GetAmRmToken()
-	return &master{id: id, nodes: map[string]*nodeManager{}, nmTokens: map[string]bool{}, ended: map[yarn.ContainerID]bool{},
-		roamer: roamer{h: h, protocol: masterProtocol, port: func(p ports) string { return p.scheduler }, at: at, token: &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}}}
+	return &master{id: id, nodes: map[string]*nodeManager{}, nmTokens: map[string]bool{},
+		ended: map[yarn.ContainerID]bool{},
+		roamer: roamer{h: h, protocol: masterProtocol, port: func(p ports) string { return p.scheduler }, at: at,
+			token: &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}}}
 }
 
 // registered submits an application, registers its AM, and gives it the nodes.
@@ -379,7 +395,8 @@ func (h *hadoopCluster) registered(at int, user, queue string, nodes ...*nodeMan
 		m.nodes[n.id.GetHost()] = n
 	}
 	var out proto.RegisterApplicationMasterResponseProto
-	if err := m.call("registerApplicationMaster", &proto.RegisterApplicationMasterRequestProto{Host: new("am"), RpcPort: new(int32(-1))}, &out); err != nil {
+	if err := m.call("registerApplicationMaster",
+		&proto.RegisterApplicationMasterRequestProto{Host: new("am"), RpcPort: new(int32(-1))}, &out); err != nil {
 		h.t.Fatal(err)
 	}
 	return m
@@ -393,8 +410,10 @@ func wants(priority, count int32, memory int64, host string) []*proto.ResourceRe
 	}
 	var out []*proto.ResourceRequestProto
 	for _, name := range names {
-		out = append(out, &proto.ResourceRequestProto{Priority: wire.PriorityProto(priority), ResourceName: new(name), NumContainers: new(count),
-			Capability: wire.ResourceProto(yarn.NewResource(memory, 1), yarn.DefaultKinds()), RelaxLocality: new(host == "" || name == host)})
+		out = append(out, &proto.ResourceRequestProto{Priority: wire.PriorityProto(priority), ResourceName: new(name),
+			NumContainers: new(count),
+			Capability:    wire.ResourceProto(yarn.NewResource(memory, 1), yarn.DefaultKinds()),
+			RelaxLocality: new(host == "" || name == host)})
 	}
 	return out
 }
@@ -410,7 +429,8 @@ func (m *master) send(req *proto.AllocateRequestProto) (*proto.AllocateResponseP
 	if err := m.call("allocate", gproto.CloneOf(req), out); err != nil {
 		return nil, err
 	}
-	if id := out.GetResponseId(); id <= m.response { // after a change of leader, the response id continues at a higher number; Hadoop's AMs accept that
+	// after a change of leader, the response id continues at a higher number; Hadoop's AMs accept that
+	if id := out.GetResponseId(); id <= m.response {
 		return nil, fmt.Errorf("response %d to %d", id, m.response)
 	}
 	m.response = out.GetResponseId()

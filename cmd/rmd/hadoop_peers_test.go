@@ -25,7 +25,8 @@ import (
 // AM use them normally. The replica must refuse or disconnect the attackers and continue to serve
 // the others.
 func TestHadoopHostilePeers(t *testing.T) {
-	h := startHadoop(t, 1, "", "yarn.resourcemanager.delegation.token.max-lifetime", "5000", "yarn.resourcemanager.delegation.token.renew-interval", "5000")
+	h := startHadoop(t, 1, "", "yarn.resourcemanager.delegation.token.max-lifetime", "5000",
+		"yarn.resourcemanager.delegation.token.renew-interval", "5000")
 	good, other := h.node(0, "127.0.0.6"), h.node(0, "127.0.0.7")
 	am := h.registered(0, "ann", "a", good, other)
 	am.until(1, wants(1, 1, 1024, "127.0.0.6")...)
@@ -71,7 +72,8 @@ func (h *hadoopCluster) behave() func(*testing.T) {
 			case <-time.After(2 * time.Millisecond):
 			}
 			began := time.Now()
-			err := h.call(h.at[h.all[0]].client, clientProtocol, "ann", "getClusterMetrics", &proto.GetClusterMetricsRequestProto{}, &proto.GetClusterMetricsResponseProto{})
+			err := h.call(h.at[h.all[0]].client, clientProtocol, "ann", "getClusterMetrics",
+				&proto.GetClusterMetricsRequestProto{}, &proto.GetClusterMetricsResponseProto{})
 			if took = append(took, time.Since(began)); err != nil {
 				failed = err
 			}
@@ -90,7 +92,8 @@ func (h *hadoopCluster) behave() func(*testing.T) {
 		end.Wait()
 		slices.Sort(took)
 		p99 := quantile.Of(took, 0.99)
-		t.Logf("%d calls beside them: %s (median), %s (p99), %s (max)", len(took), quantile.Of(took, 0.5), p99, took[len(took)-1])
+		t.Logf("%d calls beside them: %s (median), %s (p99), %s (max)", len(took), quantile.Of(took, 0.5), p99,
+			took[len(took)-1])
 		if failed != nil {
 			t.Errorf("a well-behaved client was refused: %v", failed)
 		}
@@ -104,11 +107,14 @@ func (p ports) all() []string { return []string{p.client, p.scheduler, p.tracker
 
 // hello returns the bytes of a caller without a token, up to its first call.
 func hello(protocol string) []byte {
-	header := &proto.RpcRequestHeaderProto{RpcKind: proto.RpcKindProto_RPC_PROTOCOL_BUFFER.Enum(), RpcOp: proto.RpcRequestHeaderProto_RPC_FINAL_PACKET.Enum(),
+	header := &proto.RpcRequestHeaderProto{RpcKind: proto.RpcKindProto_RPC_PROTOCOL_BUFFER.Enum(),
+		RpcOp:  proto.RpcRequestHeaderProto_RPC_FINAL_PACKET.Enum(),
 		CallId: new(int32(-3)), ClientId: bytes.Repeat([]byte{7}, 16), RetryCount: new(int32(-1))}
 	var frame bytes.Buffer
 	_, _ = protodelim.MarshalTo(&frame, header) // writing to a buffer cannot fail
-	_, _ = protodelim.MarshalTo(&frame, &proto.IpcConnectionContextProto{UserInfo: &proto.UserInformationProto{EffectiveUser: new("eve")}, Protocol: &protocol})
+	_,
+		_ = protodelim.MarshalTo(&frame, &proto.IpcConnectionContextProto{
+		UserInfo: &proto.UserInformationProto{EffectiveUser: new("eve")}, Protocol: &protocol})
 	out := []byte("hrpc\x09\x00\x00")
 	out = binary.BigEndian.AppendUint32(out, uint32(frame.Len()))
 	return append(out, frame.Bytes()...)
@@ -170,14 +176,19 @@ func (h *hadoopCluster) badFrames(t *testing.T) {
 func (h *hadoopCluster) wrongProtocols(t *testing.T) {
 	at := h.at[h.all[0]]
 	for _, c := range []struct{ address, protocol, method string }{
-		{at.client, masterProtocol, "allocate"}, {at.client, trackerProtocol, "registerNodeManager"}, {at.client, adminProtocol, "refreshQueues"},
-		{at.tracker, clientProtocol, "submitApplication"}, {at.tracker, adminProtocol, "refreshNodes"}, {at.admin, trackerProtocol, "nodeHeartbeat"},
+		{at.client, masterProtocol, "allocate"}, {at.client, trackerProtocol, "registerNodeManager"},
+		{at.client, adminProtocol, "refreshQueues"},
+		{at.tracker, clientProtocol, "submitApplication"}, {at.tracker, adminProtocol, "refreshNodes"},
+		{at.admin, trackerProtocol, "nodeHeartbeat"},
 		{at.admin, clientProtocol, "forceKillApplication"}, {at.client, "java.lang.Runtime", "exec"},
 	} {
-		refusedWith(t, h.call(c.address, c.protocol, "root", c.method, &proto.RefreshQueuesRequestProto{}, &proto.RefreshQueuesResponseProto{}), ipc.ClassNoSuchProtocol, "")
+		refusedWith(t, h.call(c.address, c.protocol, "root", c.method, &proto.RefreshQueuesRequestProto{},
+			&proto.RefreshQueuesResponseProto{}), ipc.ClassNoSuchProtocol, "")
 	}
-	refusedWith(t, h.call(at.client, clientProtocol, "root", "shutDown", &proto.RefreshQueuesRequestProto{}, &proto.RefreshQueuesResponseProto{}), ipc.ClassNoSuchMethod, "shutDown")
-	refusedWith(t, h.call(at.scheduler, masterProtocol, "root", "allocate", &proto.AllocateRequestProto{}, &proto.AllocateResponseProto{}), ipc.ClassAccessControl, "SIMPLE authentication is not enabled")
+	refusedWith(t, h.call(at.client, clientProtocol, "root", "shutDown", &proto.RefreshQueuesRequestProto{},
+		&proto.RefreshQueuesResponseProto{}), ipc.ClassNoSuchMethod, "shutDown")
+	refusedWith(t, h.call(at.scheduler, masterProtocol, "root", "allocate", &proto.AllocateRequestProto{},
+		&proto.AllocateResponseProto{}), ipc.ClassAccessControl, "SIMPLE authentication is not enabled")
 }
 
 // badTokens uses tokens that are forged, that belong to others, that are of another kind, and that
@@ -185,7 +196,8 @@ func (h *hadoopCluster) wrongProtocols(t *testing.T) {
 func (h *hadoopCluster) badTokens(t *testing.T, am, rival *master) {
 	at := h.at[h.all[0]]
 	allocate := func(identifier, password []byte) error {
-		return h.ipc.Call(t.Context(), ipc.Target{Address: at.scheduler, Protocol: masterProtocol, Token: &ipc.Token{Identifier: identifier, Password: password}},
+		return h.ipc.Call(t.Context(), ipc.Target{Address: at.scheduler, Protocol: masterProtocol,
+			Token: &ipc.Token{Identifier: identifier, Password: password}},
 			"allocate", &proto.AllocateRequestProto{ResponseId: new(am.response)}, &proto.AllocateResponseProto{})
 	}
 	theirs, mine := am.token, rival.token
@@ -197,17 +209,22 @@ func (h *hadoopCluster) badTokens(t *testing.T, am, rival *master) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refusedWith(t, allocate(token.AMRM{Attempt: unborn, KeyID: is.KeyID}.Bytes(), mine.Password), ipc.ClassInvalidToken, "")
-	refusedWith(t, allocate(token.AMRM{Attempt: am.id, KeyID: is.KeyID + 100}.Bytes(), mine.Password), ipc.ClassInvalidToken, "")
+	refusedWith(t, allocate(token.AMRM{Attempt: unborn, KeyID: is.KeyID}.Bytes(), mine.Password),
+		ipc.ClassInvalidToken, "")
+	refusedWith(t, allocate(token.AMRM{Attempt: am.id, KeyID: is.KeyID + 100}.Bytes(), mine.Password),
+		ipc.ClassInvalidToken, "")
 	refusedWith(t, allocate([]byte("no identifier"), mine.Password), ipc.ClassInvalidToken, "")
 	for _, c := range am.held { // a container token does not authenticate at this port
-		refusedWith(t, allocate(c.GetContainerToken().GetIdentifier(), c.GetContainerToken().GetPassword()), ipc.ClassInvalidToken, "")
+		refusedWith(t, allocate(c.GetContainerToken().GetIdentifier(), c.GetContainerToken().GetPassword()),
+			ipc.ClassInvalidToken, "")
 	}
 
 	var out proto.GetDelegationTokenResponseProto
-	h.must(at.client, clientProtocol, "ann", "getDelegationToken", &proto.GetDelegationTokenRequestProto{Renewer: new("ann")}, &out)
+	h.must(at.client, clientProtocol, "ann", "getDelegationToken",
+		&proto.GetDelegationTokenRequestProto{Renewer: new("ann")}, &out)
 	metrics := func(tk *ipc.Token) error {
-		return h.ipc.Call(t.Context(), ipc.Target{Address: at.client, Protocol: clientProtocol, Token: tk}, "getClusterMetrics", &proto.GetClusterMetricsRequestProto{}, &proto.GetClusterMetricsResponseProto{})
+		return h.ipc.Call(t.Context(), ipc.Target{Address: at.client, Protocol: clientProtocol, Token: tk},
+			"getClusterMetrics", &proto.GetClusterMetricsRequestProto{}, &proto.GetClusterMetricsResponseProto{})
 	}
 	d := &ipc.Token{Identifier: out.GetToken().GetIdentifier(), Password: out.GetToken().GetPassword()}
 	if err := metrics(d); err != nil {
@@ -237,7 +254,8 @@ func othersContainers(t *testing.T, am, rival *master, good, other *nodeManager)
 
 	id := am.container(0)
 	other.mu.Lock() // a node reports the end of a container of another node
-	other.running[id] = &proto.ContainerStatusProto{ContainerId: c, State: proto.ContainerStateProto_C_COMPLETE.Enum(), ExitStatus: new(int32(1))}
+	other.running[id] = &proto.ContainerStatusProto{ContainerId: c, State: proto.ContainerStateProto_C_COMPLETE.Enum(),
+		ExitStatus: new(int32(1))}
 	other.mu.Unlock()
 	other.beating()
 	am.beat()

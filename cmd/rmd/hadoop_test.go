@@ -40,7 +40,8 @@ func TestHadoopFailover(t *testing.T) {
 	atLeader.until(2, wants(1, 1, 512, "")...)
 	h.held(nodes, first, atLeader)
 	next := h.leader()
-	if now := h.reservations(next); len(now) != 1 || now[0].ID != was.ID || now[0].Container != was.Container || now[0].Node != was.Node || now[0].MadeMillis != was.MadeMillis {
+	if now := h.reservations(next); len(now) != 1 || now[0].ID != was.ID || now[0].Container != was.Container ||
+		now[0].Node != was.Node || now[0].MadeMillis != was.MadeMillis {
 		t.Fatalf("the reservation was %+v, and is %+v", was, now)
 	}
 	h.start(leader)
@@ -62,7 +63,10 @@ func TestHadoopFailover(t *testing.T) {
 	if got := waiting.container(0); got.String() != was.Container {
 		t.Errorf("granted %s; %s was reserved", got, was.Container)
 	}
-	h.await("the AM is told of its container's end", patience, func() bool { first.beat(); return first.ended[first.container(0)] })
+	h.await("the AM is told of its container's end", patience, func() bool {
+		first.beat()
+		return first.ended[first.container(0)]
+	})
 	h.finish(first)
 }
 
@@ -104,14 +108,18 @@ func (h *hadoopCluster) finish(m *master) {
 	h.t.Helper()
 	h.await(m.id.String()+" has unregistered", patience, func() bool {
 		var out proto.FinishApplicationMasterResponseProto
-		if err := m.call("finishApplicationMaster", &proto.FinishApplicationMasterRequestProto{FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()}, &out); err != nil {
+		if err := m.call("finishApplicationMaster",
+			&proto.FinishApplicationMasterRequestProto{
+				FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()}, &out); err != nil {
 			h.t.Fatal(err)
 		}
 		return out.GetIsUnregistered()
 	})
 	var out proto.GetApplicationReportResponseProto
-	h.must(h.at[m.where()].client, clientProtocol, "ann", "getApplicationReport", &proto.GetApplicationReportRequestProto{ApplicationId: wire.ApplicationIDProto(m.id.App)}, &out)
-	if r := out.GetApplicationReport(); r.GetYarnApplicationState() != proto.YarnApplicationStateProto_FINISHED || r.GetFinalApplicationStatus() != proto.FinalApplicationStatusProto_APP_SUCCEEDED {
+	h.must(h.at[m.where()].client, clientProtocol, "ann", "getApplicationReport",
+		&proto.GetApplicationReportRequestProto{ApplicationId: wire.ApplicationIDProto(m.id.App)}, &out)
+	if r := out.GetApplicationReport(); r.GetYarnApplicationState() != proto.YarnApplicationStateProto_FINISHED ||
+		r.GetFinalApplicationStatus() != proto.FinalApplicationStatusProto_APP_SUCCEEDED {
 		h.t.Errorf("it is %s, %s", r.GetYarnApplicationState(), r.GetFinalApplicationStatus())
 	}
 }
@@ -127,14 +135,17 @@ func (h *hadoopCluster) serviceState(p *process) proto.HAServiceStateProto {
 // TestHadoopAdministration makes the calls of rmadmin at a follower, and reloads files with SIGHUP.
 func TestHadoopAdministration(t *testing.T) {
 	t.Parallel()
-	h := startHadoop(t, 3, "", "yarn.resourcemanager.store.class", "ZKRMStateStore", "yarn.resourcemanager.zk-address", "zk:2181")
+	h := startHadoop(t, 3, "", "yarn.resourcemanager.store.class", "ZKRMStateStore",
+		"yarn.resourcemanager.zk-address", "zk:2181")
 	for _, p := range h.all {
 		said := strings.Count(p.logged(), "keys of the Hadoop files are not honored")
-		if said != 1 || !contain(p.logged(), "count=2") || !contain(p.logged(), `keys="yarn.resourcemanager.store.class yarn.resourcemanager.zk-address"`) {
+		if said != 1 || !contain(p.logged(), "count=2") ||
+			!contain(p.logged(), `keys="yarn.resourcemanager.store.class yarn.resourcemanager.zk-address"`) {
 			t.Errorf("%s told %d times of keys that it does not honor:\n%s", p.id, said, p.log())
 		}
 	}
-	contains(t, "conf get --ignored", h.done("conf", "get", "--ignored", "--conf-dir", h.conf), "yarn.resourcemanager.store.class", "replicated log", "yarn.resourcemanager.zk-address")
+	contains(t, "conf get --ignored", h.done("conf", "get", "--ignored", "--conf-dir", h.conf),
+		"yarn.resourcemanager.store.class", "replicated log", "yarn.resourcemanager.zk-address")
 	leader := h.leader()
 	follower := h.others(leader)[0]
 	for _, p := range h.all {
@@ -143,19 +154,27 @@ func TestHadoopAdministration(t *testing.T) {
 		}
 	}
 	admin := h.at[follower].admin
-	refusedWith(t, h.call(admin, haProtocol, "ann", "transitionToActive", &proto.TransitionToActiveRequestProto{ReqInfo: &proto.HAStateChangeRequestInfoProto{ReqSource: proto.HARequestSource_REQUEST_BY_USER.Enum()}}, &proto.TransitionToActiveResponseProto{}),
+	refusedWith(t, h.call(admin, haProtocol, "ann", "transitionToActive",
+		&proto.TransitionToActiveRequestProto{ReqInfo: &proto.HAStateChangeRequestInfoProto{
+			ReqSource: proto.HARequestSource_REQUEST_BY_USER.Enum()}}, &proto.TransitionToActiveResponseProto{}),
 		"org.apache.hadoop.ha.ServiceFailedException", "rmd cluster transfer")
 	h.node(1, "127.0.0.4")
-	h.write("capacity-scheduler.xml", "yarn.scheduler.capacity.root.queues", "a,b", "yarn.scheduler.capacity.root.a.capacity", "25", "yarn.scheduler.capacity.root.b.capacity", "75")
-	h.must(admin, adminProtocol, "ann", "refreshQueues", &proto.RefreshQueuesRequestProto{}, &proto.RefreshQueuesResponseProto{})
+	h.write("capacity-scheduler.xml", "yarn.scheduler.capacity.root.queues", "a,b",
+		"yarn.scheduler.capacity.root.a.capacity", "25", "yarn.scheduler.capacity.root.b.capacity", "75")
+	h.must(admin, adminProtocol, "ann", "refreshQueues", &proto.RefreshQueuesRequestProto{},
+		&proto.RefreshQueuesResponseProto{})
 	var queue proto.GetQueueInfoResponseProto
-	h.must(h.at[leader].client, clientProtocol, "ann", "getQueueInfo", &proto.GetQueueInfoRequestProto{QueueName: new("b")}, &queue)
+	h.must(h.at[leader].client, clientProtocol, "ann", "getQueueInfo",
+		&proto.GetQueueInfoRequestProto{QueueName: new("b")}, &queue)
 	if queue.GetQueueInfo().GetCapacity() != 0.75 {
 		t.Errorf("queue b has %v", queue.GetQueueInfo().GetCapacity())
 	}
 	id := wire.NodeIDProto(yarn.NodeID{Host: "127.0.0.4", Port: 45454})
-	h.must(admin, adminProtocol, "ann", "updateNodeResource", &proto.UpdateNodeResourceRequestProto{NodeResourceMap: []*proto.NodeResourceMapProto{
-		{NodeId: id, ResourceOption: &proto.ResourceOptionProto{Resource: wire.ResourceProto(yarn.NewResource(2048, 2), yarn.DefaultKinds())}}}}, &proto.UpdateNodeResourceResponseProto{})
+	h.must(admin, adminProtocol, "ann", "updateNodeResource",
+		&proto.UpdateNodeResourceRequestProto{NodeResourceMap: []*proto.NodeResourceMapProto{
+			{NodeId: id, ResourceOption: &proto.ResourceOptionProto{
+				Resource: wire.ResourceProto(yarn.NewResource(2048, 2), yarn.DefaultKinds())}}}},
+		&proto.UpdateNodeResourceResponseProto{})
 	var nodes proto.GetClusterNodesResponseProto
 	h.must(h.at[leader].client, clientProtocol, "ann", "getClusterNodes", &proto.GetClusterNodesRequestProto{}, &nodes)
 	if n := nodes.GetNodeReports(); len(n) != 1 || n[0].GetCapability().GetMemory() != 2048 {
@@ -166,17 +185,24 @@ func TestHadoopAdministration(t *testing.T) {
 	if err := os.WriteFile(excluded, []byte("<hosts><host><name>127.0.0.8</name></host></hosts>"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h.must(h.at[leader].tracker, trackerProtocol, "yarn", "registerNodeManager", &proto.RegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(yarn.NodeID{Host: "127.0.0.8", Port: 1}),
-		HttpPort: new(int32(2)), NmVersion: new("3.4.2"), Resource: wire.ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds())}, &proto.RegisterNodeManagerResponseProto{})
+	h.must(h.at[leader].tracker, trackerProtocol, "yarn", "registerNodeManager",
+		&proto.RegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(yarn.NodeID{Host: "127.0.0.8", Port: 1}),
+			HttpPort: new(int32(2)), NmVersion: new("3.4.2"),
+			Resource: wire.ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds())},
+		&proto.RegisterNodeManagerResponseProto{})
 	h.writeSite("yarn.resourcemanager.nodes.exclude-path", excluded)
-	h.must(admin, adminProtocol, "ann", "refreshNodes", &proto.RefreshNodesRequestProto{}, &proto.RefreshNodesResponseProto{})
-	h.must(h.at[follower].client, clientProtocol, "ann", "getClusterNodes", &proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_DECOMMISSIONED}}, &nodes)
+	h.must(admin, adminProtocol, "ann", "refreshNodes", &proto.RefreshNodesRequestProto{},
+		&proto.RefreshNodesResponseProto{})
+	h.must(h.at[follower].client, clientProtocol, "ann", "getClusterNodes",
+		&proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_DECOMMISSIONED}},
+		&nodes)
 	if n := nodes.GetNodeReports(); len(n) != 1 || n[0].GetNodeId().GetHost() != "127.0.0.8" {
 		t.Errorf("decommissioned are %v", n)
 	}
 
 	refresh := func() error {
-		return h.call(admin, adminProtocol, "eve", "refreshNodes", &proto.RefreshNodesRequestProto{}, &proto.RefreshNodesResponseProto{})
+		return h.call(admin, adminProtocol, "eve", "refreshNodes", &proto.RefreshNodesRequestProto{},
+			&proto.RefreshNodesResponseProto{})
 	}
 	if err := refresh(); err != nil {
 		t.Error(err)
@@ -198,12 +224,17 @@ func TestHadoopStandby(t *testing.T) {
 	am.until(1, wants(1, 1, 512, "")...)
 	for _, p := range h.others(leader) {
 		at, says := h.at[p], "ResourceManager "+p.id+" is not Active!"
-		refusedWith(t, h.call(at.client, clientProtocol, "ann", "getNewApplication", &proto.GetNewApplicationRequestProto{}, &proto.GetNewApplicationResponseProto{}), ipc.ClassStandby, says)
-		refusedWith(t, h.call(at.tracker, trackerProtocol, "yarn", "nodeHeartbeat", &proto.NodeHeartbeatRequestProto{}, &proto.NodeHeartbeatResponseProto{}), ipc.ClassStandby, says)
-		refusedWith(t, h.call(at.admin, adminProtocol, "ann", "refreshQueues", &proto.RefreshQueuesRequestProto{}, &proto.RefreshQueuesResponseProto{}), ipc.ClassStandby, says)
-		err := h.ipc.Call(t.Context(), ipc.Target{Address: at.scheduler, Protocol: masterProtocol, Token: am.token}, "allocate", &proto.AllocateRequestProto{}, &proto.AllocateResponseProto{})
+		refusedWith(t, h.call(at.client, clientProtocol, "ann", "getNewApplication", &proto.GetNewApplicationRequestProto{},
+			&proto.GetNewApplicationResponseProto{}), ipc.ClassStandby, says)
+		refusedWith(t, h.call(at.tracker, trackerProtocol, "yarn", "nodeHeartbeat", &proto.NodeHeartbeatRequestProto{},
+			&proto.NodeHeartbeatResponseProto{}), ipc.ClassStandby, says)
+		refusedWith(t, h.call(at.admin, adminProtocol, "ann", "refreshQueues", &proto.RefreshQueuesRequestProto{},
+			&proto.RefreshQueuesResponseProto{}), ipc.ClassStandby, says)
+		err := h.ipc.Call(t.Context(), ipc.Target{Address: at.scheduler, Protocol: masterProtocol, Token: am.token},
+			"allocate", &proto.AllocateRequestProto{}, &proto.AllocateResponseProto{})
 		refusedWith(t, err, ipc.ClassStandby, says) // during authentication
-		err = h.ipc.Call(t.Context(), ipc.Target{Address: at.client, Protocol: clientProtocol, User: "ann", Sasl: true}, "getNewApplication", &proto.GetNewApplicationRequestProto{}, &proto.GetNewApplicationResponseProto{})
+		err = h.ipc.Call(t.Context(), ipc.Target{Address: at.client, Protocol: clientProtocol, User: "ann", Sasl: true},
+			"getNewApplication", &proto.GetNewApplicationRequestProto{}, &proto.GetNewApplicationResponseProto{})
 		refusedWith(t, err, ipc.ClassStandby, says)
 		if s := h.serviceState(p); s != proto.HAServiceStateProto_STANDBY {
 			t.Errorf("%s is %s", p.id, s)

@@ -34,7 +34,8 @@ func (c *processes) certified(ca *certificate.Authority, dir string, p *process,
 		}
 	}
 	if err != nil {
-		c.reconfigure(p, "cluster: test\n", fmt.Sprintf("cluster: test\ntls: {ca: %s, cert: %s, key: %s}\n", filepath.Join(dir, "ca.pem"), cert, key))
+		c.reconfigure(p, "cluster: test\n", fmt.Sprintf("cluster: test\ntls: {ca: %s, cert: %s, key: %s}\n",
+			filepath.Join(dir, "ca.pem"), cert, key))
 	}
 }
 
@@ -90,7 +91,8 @@ func TestExpiredCertificates(t *testing.T) {
 	read(time.Now().Add(time.Hour))
 	var d api.Cluster
 	c.await("the end is told before", patience, func() bool {
-		return c.get(leader, "/v1/cluster", &d) && len(d.Verdict.Warnings) == 3 && d.Verdict.CanLose == 1 && strings.Contains(d.Verdict.Text, "rm2: its certificate expires on ")
+		return c.get(leader, "/v1/cluster", &d) && len(d.Verdict.Warnings) == 3 && d.Verdict.CanLose == 1 &&
+			strings.Contains(d.Verdict.Text, "rm2: its certificate expires on ")
 	})
 	c.done("cluster", "health") // it is a warning, not yet a problem
 
@@ -102,11 +104,13 @@ func TestExpiredCertificates(t *testing.T) {
 		t.Errorf("the old connections do not go on: %+v", d.Verdict)
 	}
 	c.refused(9, "rm2: its certificate expired on ", "cluster", "health", "--addr", leader.http)
-	c.refused(9, "rm3: it cannot open a new connection to rm1 and rm2, which an election needs: ", "cluster", "health", "--addr", leader.http)
+	c.refused(9, "rm3: it cannot open a new connection to rm1 and rm2, which an election needs: ", "cluster", "health",
+		"--addr", leader.http)
 	c.refused(9, "the cluster cannot lose a replica", "cluster", "health", "--addr", leader.http)
 	for _, p := range c.all {
 		contains(t, "the log of "+p.id, p.logged(), "a certificate has ended", "cannot open a new connection to a replica")
-		if end, ok := c.metric(p, `rmd_certificate_expiry_timestamp_seconds{use="peer"}`); !ok || end > float64(time.Now().Unix()) {
+		if end, ok := c.metric(p, `rmd_certificate_expiry_timestamp_seconds{use="peer"}`); !ok ||
+			end > float64(time.Now().Unix()) {
 			t.Errorf("the metric of %s says that its certificate ends at %f", p.id, end)
 		}
 		for _, other := range c.others(p) {
@@ -147,12 +151,14 @@ func TestNoInodes(t *testing.T) {
 	for _, p := range c.all {
 		c.refused(9, victim.id+": "+says, "cluster", "health", "--addr", p.http)
 	}
-	contains(t, "status", c.done("cluster", "status"), "degraded", "can lose 1", victim.id+": "+says, "no space left on device")
+	contains(t, "status", c.done("cluster", "status"), "degraded", "can lose 1", victim.id+": "+says,
+		"no space left on device")
 	var jobs api.Jobs
 	if !c.get(victim, "/v1/jobs", &jobs) || !strings.Contains(fmt.Sprint(jobs), says) {
 		t.Errorf("REST lists %+v", jobs)
 	}
-	for series, least := range map[string]float64{`rmd_job_runs_total{name="snapshot",result="error"}`: 1, `rmd_job_failing{name="snapshot"}`: 1, `rmd_raft_snapshots_total{op="write",result="error"}`: 1} {
+	for series, least := range map[string]float64{`rmd_job_runs_total{name="snapshot",result="error"}`: 1,
+		`rmd_job_failing{name="snapshot"}`: 1, `rmd_raft_snapshots_total{op="write",result="error"}`: 1} {
 		if v, ok := c.metric(victim, series); !ok || v < least {
 			t.Errorf("%s is %f", series, v)
 		}

@@ -63,7 +63,8 @@ func TestInitReplicas(t *testing.T) {
 	})
 	contains(t, "whoami", program(t, env, "access", "whoami"), "admin")
 	contains(t, "the queues", program(t, env, "queue", "list"), "root.default")
-	contains(t, "a change", program(t, env, "access", "token", "create", "--role", "admin", "--name", "boss"), "token boss has the role admin")
+	contains(t, "a change", program(t, env, "access", "token", "create", "--role", "admin", "--name", "boss"),
+		"token boss has the role admin")
 	restoreThroughFollower(t, env)
 }
 

@@ -62,7 +62,8 @@ func readManifest(t *testing.T) pod {
 		t.Fatal(err)
 	}
 	// The parser makes the names of fields lower case, Kubernetes does not.
-	for _, name := range []string{"securityContext", "runAsUser", "runAsGroup", "fsGroup", "mountPath", "subPathExpr", "readOnly"} {
+	for _, name := range []string{"securityContext", "runAsUser", "runAsGroup", "fsGroup", "mountPath",
+		"subPathExpr", "readOnly"} {
 		text = bytes.ReplaceAll(text, []byte(name+":"), []byte(strings.ToLower(name)+":"))
 	}
 	var set pod

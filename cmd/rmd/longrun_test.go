@@ -43,7 +43,8 @@ func (w watched) String() string {
 		memory = append(memory, fmt.Sprintf("%4d", b>>20))
 	}
 	return fmt.Sprintf("%7s %9.0f/s %8s %8s %8s  %s MiB  log %d to %d, snapshot %d", w.at.Round(time.Second), w.rate,
-		w.p50.Round(time.Millisecond), w.p99.Round(time.Millisecond), w.slowest.Round(time.Millisecond), strings.Join(memory, " "), w.first, w.last, w.snapshots)
+		w.p50.Round(time.Millisecond), w.p99.Round(time.Millisecond), w.slowest.Round(time.Millisecond),
+		strings.Join(memory, " "), w.first, w.last, w.snapshots)
 }
 
 // watch measures for one interval.
@@ -85,7 +86,8 @@ func (c *processes) term(p *process) uint64 {
 // election may happen.
 func TestSustained(t *testing.T) {
 	length := span(t)
-	c := newProcesses(t, 3, defaults, "  bootstrap_expect: 3\n  snapshot_threshold: 1024\n  snapshot_interval: 5s\n  trailing: 1024\n", "")
+	c := newProcesses(t, 3, defaults,
+		"  bootstrap_expect: 3\n  snapshot_threshold: 1024\n  snapshot_interval: 5s\n  trailing: 1024\n", "")
 	for _, p := range c.all {
 		c.start(p)
 	}

@@ -35,7 +35,8 @@ func TestMemberAlone(t *testing.T) {
 
 	const one = ": replica rm1 is a member of cluster "
 	var asked sync.WaitGroup // all at once: each waits for a leader until its timeout
-	for _, args := range [][]string{{"app", "list"}, {"app", "list", "--stale"}, {"queue", "list", "--stale"}, {"conf", "get", "--stale"}, {"events"},
+	for _, args := range [][]string{{"app", "list"}, {"app", "list", "--stale"}, {"queue", "list", "--stale"},
+		{"conf", "get", "--stale"}, {"events"},
 		{"snapshot", "save", backup, "--overwrite"}, {"snapshot", "save", backup, "--overwrite", "--stale"}} {
 		for _, more := range [][]string{{"--timeout", "4"}, {"--timeout", "2", "--addr", alone.http}} {
 			asked.Go(func() { c.refused(5, one, slices.Concat(args, more)...) })
@@ -46,13 +47,15 @@ func TestMemberAlone(t *testing.T) {
 		t.Errorf("the backup of %d bytes has %d now: %v", len(good), len(is), err)
 	}
 	c.refused(8, "ALREADY_INITIALIZED: replica rm1 is a member of cluster ", "cluster", "init", "--addr", alone.http)
-	for _, path := range []string{"/ws/v1/cluster/apps", "/ws/v1/cluster/scheduler", "/v1/snapshot?stale", "/v1/ready", "/ui/", "/ui/apps"} {
+	for _, path := range []string{"/ws/v1/cluster/apps", "/ws/v1/cluster/scheduler", "/v1/snapshot?stale", "/v1/ready",
+		"/ui/", "/ui/apps"} {
 		status, body := fetch(t, alone, path)
 		if status != http.StatusServiceUnavailable || !strings.Contains(body, "is a member of cluster") {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	for _, args := range [][]string{{"app", "list", "--timeout", "1"}, {"cluster", "init"}, {"cluster", "status"}, {"cluster", "health"}} {
+	for _, args := range [][]string{{"app", "list", "--timeout", "1"}, {"cluster", "init"}, {"cluster", "status"},
+		{"cluster", "health"}} {
 		out, errs, _ := c.rmd(append(args, "--addr", alone.http)...)
 		harmless(t, strings.Join(args, " "), out+errs)
 	}
@@ -85,7 +88,8 @@ func TestEmptyReplicaFirst(t *testing.T) {
 	c.refused(8, ": this replica is not a member of a cluster yet", "app", "list", "--addr", empty.http)
 	c.await("its status says why it waits", patience, func() bool {
 		out := c.done("cluster", "status", "--addr", empty.http)
-		return strings.Contains(out, "waits for 3 replicas (raft.bootstrap_expect): replica rm2 has state") && !strings.Contains(out, "cluster init")
+		return strings.Contains(out, "waits for 3 replicas (raft.bootstrap_expect): replica rm2 has state") &&
+			!strings.Contains(out, "cluster init")
 	})
 	c.refused(8, "ALREADY_INITIALIZED", "cluster", "init", "--addr", empty.http)
 
@@ -135,7 +139,9 @@ func TestInitRefused(t *testing.T) {
 	c.start(p)
 	c.awaitUp(p)
 	for _, args := range [][]string{{"cluster", "init", "--dry-run"}, {"cluster", "init"}} {
-		c.refused(8, "INVALID_QUEUES: the first configuration of the cluster is refused: the queue configuration is invalid; correct", append(args, "--addr", p.http)...)
+		c.refused(8,
+			"INVALID_QUEUES: the first configuration of the cluster is refused: the queue configuration is invalid; correct",
+			append(args, "--addr", p.http)...)
 	}
 	contains(t, "status", c.done("cluster", "status"), "not-initialized")
 
@@ -144,7 +150,8 @@ func TestInitRefused(t *testing.T) {
 	c.start(p)
 	c.awaitUp(p)
 	other := filepath.Join(t.TempDir(), "queues.json")
-	if err := os.WriteFile(other, []byte(`{"properties":{"yarn.scheduler.capacity.root.queues":"other","yarn.scheduler.capacity.root.other.capacity":"100"}}`), 0o600); err != nil {
+	if err := os.WriteFile(other,
+		[]byte(`{"properties":{"yarn.scheduler.capacity.root.queues":"other","yarn.scheduler.capacity.root.other.capacity":"100"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.refused(2, "OUT_OF_RANGE", "cluster", "init", "--cluster-id", "a b", "--queues", other, "--addr", p.http)

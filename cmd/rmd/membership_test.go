@@ -57,7 +57,8 @@ func changeVotes(c *processes, work *work) {
 	if m := c.members(leader)[follower.id]; m.Voter {
 		c.t.Fatalf("%s was demoted and votes", follower.id)
 	}
-	c.refused(8, "NOT_A_VOTER: replica "+follower.id+" is not a voter; promote it first", "cluster", "transfer", follower.id)
+	c.refused(8, "NOT_A_VOTER: replica "+follower.id+" is not a voter; promote it first", "cluster",
+		"transfer", follower.id)
 	work.goesOn()
 	c.done("cluster", "promote", follower.id, "--max-lag", "10000")
 	c.awaitVoters(c.all...)
@@ -99,7 +100,8 @@ func removeTwo(c *processes, work *work) []*process {
 			c.t.Fatalf("%s was removed and ended with %d:\n%s", p.id, code, p.log())
 		}
 		work.goesOn()
-		c.refuses(p, exitcode.Removed, "CANNOT_START", "removed from the cluster by ", "only if the other replicas have a leader")
+		c.refuses(p, exitcode.Removed, "CANNOT_START", "removed from the cluster by ",
+			"only if the other replicas have a leader")
 	}
 	c.awaitVoters(stay...)
 	return stay
@@ -120,7 +122,9 @@ func replaceDisk(c *processes, work *work, left []*process) *process {
 	c.awaitUp(victim)
 	token := c.token("--addr", leader.http)
 	join := []string{"cluster", "join", leader.peer, "--addr", victim.http, "--token-file", token}
-	c.refused(8, `ID_IN_USE: id `+victim.id+` is already used by a member at `+victim.peer+`; choose another id; if the new replica replaces `+victim.id+`, whose disk is lost, "rmd cluster remove `+victim.id+`" first`, join...)
+	c.refused(8, `ID_IN_USE: id `+victim.id+` is already used by a member at `+victim.peer+
+		`; choose another id; if the new replica replaces `+victim.id+`, whose disk is lost, "rmd cluster remove `+victim.id+
+		`" first`, join...)
 	work.goesOn()
 	c.done("cluster", "remove", victim.id, "--yes", "--addr", leader.http)
 	c.done(join...)

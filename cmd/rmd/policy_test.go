@@ -15,9 +15,11 @@ import (
 // hadoop-policy.xml decides who may use a port, and that -refreshServiceAcl reads it again.
 func TestServicePolicy(t *testing.T) {
 	t.Parallel()
-	h := newHadoop(t, 3, "", "hadoop.security.authorization", "true", "hadoop.user.group.static.mapping.overrides", "ann=;eve=;yarn=nodes")
+	h := newHadoop(t, 3, "", "hadoop.security.authorization", "true", "hadoop.user.group.static.mapping.overrides",
+		"ann=;eve=;yarn=nodes")
 	policy := func(clients, blockedAddress string) {
-		h.write("hadoop-policy.xml", "security.applicationclient.protocol.acl", clients, "security.resourcetracker.protocol.acl", " nodes",
+		h.write("hadoop-policy.xml", "security.applicationclient.protocol.acl", clients,
+			"security.resourcetracker.protocol.acl", " nodes",
 			"security.resourcemanager-administration.protocol.hosts.blocked", blockedAddress)
 	}
 	policy("ann,operator", "")
@@ -28,20 +30,24 @@ func TestServicePolicy(t *testing.T) {
 	leader := h.leader()
 	follower := h.others(leader)[0]
 	apply := func(at *process, user string) error {
-		return h.call(h.at[at].client, clientProtocol, user, "getNewApplication", &proto.GetNewApplicationRequestProto{}, &proto.GetNewApplicationResponseProto{})
+		return h.call(h.at[at].client, clientProtocol, user, "getNewApplication", &proto.GetNewApplicationRequestProto{},
+			&proto.GetNewApplicationResponseProto{})
 	}
 	register := func(at *process, user string) error {
 		return h.call(h.at[at].tracker, trackerProtocol, user, "registerNodeManager", &proto.RegisterNodeManagerRequestProto{
 			NodeId: wire.NodeIDProto(yarn.NodeID{Host: "127.0.0.8", Port: 1}), HttpPort: new(int32(2)), NmVersion: new("3.4.2"),
-			Resource: wire.ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds())}, &proto.RegisterNodeManagerResponseProto{})
+			Resource: wire.ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds())},
+			&proto.RegisterNodeManagerResponseProto{})
 	}
 	const denied = " is not authorized for protocol interface "
 	for _, p := range []*process{leader, follower} {
 		if err := apply(p, "ann"); err != nil {
 			t.Errorf("ann at %s: %v", p.id, err)
 		}
-		refusedWith(t, apply(p, "eve"), ipc.ClassAuthorization, "User eve (auth:SIMPLE)"+denied+clientProtocol+": denied by configured ACL")
-		refusedWith(t, register(p, "eve"), ipc.ClassAuthorization, "User eve (auth:SIMPLE)"+denied+trackerProtocol+": denied by configured ACL")
+		refusedWith(t, apply(p, "eve"), ipc.ClassAuthorization,
+			"User eve (auth:SIMPLE)"+denied+clientProtocol+": denied by configured ACL")
+		refusedWith(t, register(p, "eve"), ipc.ClassAuthorization,
+			"User eve (auth:SIMPLE)"+denied+trackerProtocol+": denied by configured ACL")
 		if err := register(p, "yarn"); err != nil {
 			t.Errorf("a node at %s: %v", p.id, err)
 		}
@@ -56,7 +62,8 @@ func TestServicePolicy(t *testing.T) {
 
 	policy("eve", "127.0.0.0/8")
 	refresh := func() error {
-		return h.call(h.at[follower].admin, adminProtocol, "ann", "refreshServiceAcls", &proto.RefreshServiceAclsRequestProto{}, &proto.RefreshServiceAclsResponseProto{})
+		return h.call(h.at[follower].admin, adminProtocol, "ann", "refreshServiceAcls",
+			&proto.RefreshServiceAclsRequestProto{}, &proto.RefreshServiceAclsResponseProto{})
 	}
 	if err := refresh(); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,8 @@ func TestKillLeaderDuringWarning(t *testing.T) {
 	}
 	slices.Sort(late)
 	t.Logf("%d leaders were killed, %d between warning and deadline: %d warnings told, %d containers preempted, %s after their deadlines (median), %s (max)",
-		len(late), between, s.told, s.preempted, quantile.Of(late, 0.5).Round(time.Millisecond), late[len(late)-1].Round(time.Millisecond))
+		len(late), between, s.told, s.preempted, quantile.Of(late, 0.5).Round(time.Millisecond),
+		late[len(late)-1].Round(time.Millisecond))
 	if s.told != len(late) || s.preempted != len(late) {
 		t.Errorf("%d warnings were told and %d containers preempted in %d rounds", s.told, s.preempted, len(late))
 	}
@@ -80,13 +81,16 @@ func borrow(c *caller) *borrowing {
 	for _, p := range preset.Demo() {
 		set.Properties = append(set.Properties, input.Property{Name: p.Name, Value: p.Value})
 	}
-	for _, p := range [][2]string{{"yarn.resourcemanager.scheduler.monitor.enable", "true"}, {monitor + "monitoring_interval", "200"},
-		{monitor + "max_wait_before_kill", fmt.Sprint(warnedFor.Milliseconds())}, {monitor + "total_preemption_per_round", "1"}, {monitor + "natural_termination_factor", "1"}} {
+	for _, p := range [][2]string{{"yarn.resourcemanager.scheduler.monitor.enable", "true"},
+		{monitor + "monitoring_interval", "200"},
+		{monitor + "max_wait_before_kill", fmt.Sprint(warnedFor.Milliseconds())},
+		{monitor + "total_preemption_per_round", "1"}, {monitor + "natural_termination_factor", "1"}} {
 		set.Properties = append(set.Properties, input.Property{Name: p[0], Value: p[1]})
 	}
 	must[*input.SetQueuesReply](c, set)
 	b := &borrowing{caller: c, node: c.node("shared", 10<<10, "/rack"), kill: map[yarn.ContainerID]bool{},
-		giver: &am{id: c.application("u1", "root.train"), has: map[yarn.ContainerID]bool{}}, taker: &am{id: c.application("u2", "root.online"), has: map[yarn.ContainerID]bool{}}}
+		giver: &am{id: c.application("u1", "root.train"), has: map[yarn.ContainerID]bool{}},
+		taker: &am{id: c.application("u2", "root.online"), has: map[yarn.ContainerID]bool{}}}
 	b.fill()
 	return b
 }

@@ -59,7 +59,8 @@ func (c *processes) crush(p *process, queue string, callers, inBody int) *crush 
 	k := &crush{t: c.t, others: map[string]int{}, stop: stop}
 	var body []byte
 	for range inBody {
-		body = api.AppendFrame(body, input.EncodeRequest(nil, input.Request{Input: &input.SubmitApplication{User: "u", Queue: queue, Unmanaged: true}}))
+		body = api.AppendFrame(body, input.EncodeRequest(nil,
+			input.Request{Input: &input.SubmitApplication{User: "u", Queue: queue, Unmanaged: true}}))
 	}
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
 	for range callers {
@@ -145,7 +146,8 @@ func TestPressure(t *testing.T) {
 	time.Sleep(length / 3)
 	calm.end()
 	all := calm.answered.take()
-	t.Logf("below the limit: %.0f applications/s, %s (p50), %s (p99)", float64(calm.granted.Load())/(length/3).Seconds(), quantile.Of(all, 0.5), quantile.Of(all, 0.99))
+	t.Logf("below the limit: %.0f applications/s, %s (p50), %s (p99)", float64(calm.granted.Load())/(length/3).Seconds(),
+		quantile.Of(all, 0.5), quantile.Of(all, 0.99))
 	k := c.crush(leader, crowd.paths()[0], 64, 512) // four times the capacity of the queue
 	time.Sleep(length / 3)
 	for _, p := range c.others(leader) { // nothing is committed for one second
@@ -158,7 +160,8 @@ func TestPressure(t *testing.T) {
 	time.Sleep(length / 3)
 	k.end()
 	memory := leader.resident()
-	t.Logf("above it: %.0f applications/s granted, %.0f refused as busy; memory %d MiB, then %d; other answers: %v", float64(k.granted.Load())/(length*2/3+time.Second).Seconds(),
+	t.Logf("above it: %.0f applications/s granted, %.0f refused as busy; memory %d MiB, then %d; other answers: %v",
+		float64(k.granted.Load())/(length*2/3+time.Second).Seconds(),
 		float64(k.busy.Load())/(length*2/3+time.Second).Seconds(), before>>20, memory>>20, k.others)
 	if k.hinted.Load() != k.busy.Load() {
 		t.Errorf("%d calls were refused as busy, %d with a hint", k.busy.Load(), k.hinted.Load())

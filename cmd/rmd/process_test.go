@@ -136,7 +136,8 @@ var (
 	lowest   = timers.Lowest()
 	defaults = timers.Default()
 	calm     = timers.Timers{Heartbeat: 3 * time.Second, Election: 3 * time.Second, Lease: 2 * time.Second}
-	patient  = timers.Timers{Heartbeat: 20 * time.Second, Election: 20 * time.Second, Lease: 15 * time.Second} // no replica waits for these timers, and no leader may be lost
+	// no replica waits for these timers, and no leader may be lost
+	patient = timers.Timers{Heartbeat: 20 * time.Second, Election: 20 * time.Second, Lease: 15 * time.Second}
 )
 
 // patience is the maximum wait for an expected condition.
@@ -169,7 +170,8 @@ func newProcesses(t testing.TB, n int, tm timers.Timers, raft, more string) *pro
 		queues = demoQueues(t, dir)
 	}
 	for i := range n {
-		p := &process{queues: queues, id: fmt.Sprintf("rm%d", i+1), peer: peers[i], http: fmt.Sprintf("127.0.0.1:%d", ports[n+i])}
+		p := &process{queues: queues, id: fmt.Sprintf("rm%d", i+1), peer: peers[i],
+			http: fmt.Sprintf("127.0.0.1:%d", ports[n+i])}
 		p.dir = filepath.Join(dir, p.id)
 		p.config = filepath.Join(dir, p.id+".yaml")
 		text := fmt.Sprintf("id: %s\ncluster: test\ndata: %s\nhttp:\n  listen: %s\nraft:\n  listen: %s\n  join: [%s]\n  heartbeat: %s\n  election: %s\n  lease: %s\n%s%s",
@@ -443,7 +445,8 @@ func (c *processes) awaitVoters(of ...*process) {
 func (c *processes) token(args ...string) string {
 	c.t.Helper()
 	file := filepath.Join(c.t.(*testing.T).TempDir(), "token")
-	if err := os.WriteFile(file, []byte(c.done(append([]string{"cluster", "token", "create"}, args...)...)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(c.done(append([]string{"cluster", "token", "create"}, args...)...)),
+		0o600); err != nil {
 		c.t.Fatal(err)
 	}
 	return file

@@ -34,23 +34,27 @@ func TestRecover(t *testing.T) {
 		c.wipe(p)
 	}
 	peers := filepath.Join(t.TempDir(), "peers.json")
-	if err := os.WriteFile(peers, fmt.Appendf(nil, `[{"id":%q,"address":%q,"non_voter":false}]`, best.id, best.peer), 0o600); err != nil {
+	if err := os.WriteFile(peers, fmt.Appendf(nil, `[{"id":%q,"address":%q,"non_voter":false}]`, best.id, best.peer),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	without := lost[0].id + "," + lost[1].id
 	c.done("recover", "--data", best.dir, "--peers", peers, "--without", without, "--dry-run")
 	c.refused(2, "NEEDS_YES", "recover", "--data", best.dir, "--peers", peers, "--without", without)
 	var report offline.RecoverReport
-	if err := json.Unmarshal([]byte(c.done("recover", "--data", best.dir, "--peers", peers, "--without", without, "--yes", "-o", "json")), &report); err != nil || report.Epoch != 1 || report.Index == 0 {
+	if err := json.Unmarshal([]byte(c.done("recover", "--data", best.dir, "--peers", peers, "--without", without, "--yes",
+		"-o", "json")), &report); err != nil || report.Epoch != 1 || report.Index == 0 {
 		t.Fatalf("recover: decoding the report: %v, want epoch 1 and an index that is not 0; got %+v", err, report)
 	}
 	c.done("check", "--data", best.dir)
 	c.start(best)
 	c.awaitReady(best)
 	if now := c.facts(best); now.Epoch <= was.Epoch || now.ClusterID != was.ClusterID || len(now.Members) != 1 {
-		t.Errorf("epoch %d, cluster %s, %d members; it was %d and %s", now.Epoch, now.ClusterID, len(now.Members), was.Epoch, was.ClusterID)
+		t.Errorf("epoch %d, cluster %s, %d members; it was %d and %s", now.Epoch, now.ClusterID, len(now.Members), was.Epoch,
+			was.ClusterID)
 	}
-	promised := c.reservations(best)[0].Container // an id with the new epoch, because a lost container may have had the old id
+	// an id with the new epoch, because a lost container may have had the old id
+	promised := c.reservations(best)[0].Container
 	if promised == before[0].Container {
 		t.Errorf("%s is promised still", promised)
 	}
@@ -85,7 +89,8 @@ func TestRecover(t *testing.T) {
 	again := c.work(newCaller(t, c.addrs()), 2)
 	again.goesOn()
 	again.end()
-	got := must[*input.AllocateReply](newCaller(t, c.addrs()), &input.Allocate{Attempt: h.waiting, Response: 2, Asks: asks(1, 512, "spare", "/spare")})
+	got := must[*input.AllocateReply](newCaller(t, c.addrs()),
+		&input.Allocate{Attempt: h.waiting, Response: 2, Asks: asks(1, 512, "spare", "/spare")})
 	if len(got.Granted) != 1 || uint32(got.Granted[0].Container.Number>>40) <= was.Epoch {
 		t.Errorf("granted %+v; one container of an epoch above %d was asked for", got.Granted, was.Epoch)
 	}
@@ -121,12 +126,14 @@ func TestRecoverSecond(t *testing.T) {
 	for _, p := range c.all { // the same commands on every replica
 		c.refused(8, "WOULD_LOSE_QUORUM: peers.json names ", "recover", "--data", p.dir, "--peers", peers(c.all...), "--yes")
 		c.refused(8, "VOTERS_LEFT: ", "recover", "--data", p.dir, "--peers", peers(p), "--yes")
-		c.refused(8, "VOTERS_LEFT: replica "+p.id+" owns", "recover", "--data", p.dir, "--peers", peers(p), "--without", "rm1,rm2,rm3", "--yes")
+		c.refused(8, "VOTERS_LEFT: replica "+p.id+" owns", "recover", "--data", p.dir, "--peers", peers(p), "--without",
+			"rm1,rm2,rm3", "--yes")
 	}
 	c.done("recover", "--data", first.dir, "--peers", peers(first), "--without", "rm2,rm3", "--yes")
 	c.start(first)
 	c.awaitReady(first)
-	c.refused(8, "LIVE_PEER: replica rm1 still runs at "+first.peer+"; if there is a leader, no recovery is needed", "recover", "--data", second.dir, "--peers", peers(second), "--without", "rm1,rm3", "--yes")
+	c.refused(8, "LIVE_PEER: replica rm1 still runs at "+first.peer+"; if there is a leader, no recovery is needed",
+		"recover", "--data", second.dir, "--peers", peers(second), "--without", "rm1,rm3", "--yes")
 	contains(t, "app list", c.done("app", "list", "--addr", first.http), "_0001")
 }
 
@@ -137,7 +144,8 @@ func (c *processes) furthest() *process {
 	var top offline.Report
 	for _, p := range c.all {
 		var r offline.Report
-		if err := json.Unmarshal([]byte(c.done("check", "--data", p.dir, "-o", "json")), &r); err != nil || !r.Unclean || r.Last == 0 {
+		if err := json.Unmarshal([]byte(c.done("check", "--data", p.dir, "-o", "json")), &r); err != nil ||
+			!r.Unclean || r.Last == 0 {
 			c.t.Fatalf("check of %s: %+v %v", p.id, r, err)
 		}
 		if best == nil || r.LastTerm > top.LastTerm || r.LastTerm == top.LastTerm && r.Last > top.Last {

@@ -42,8 +42,10 @@ func refuseUsage(c *processes) {
 		{2, `USAGE: ID is missing; usage: rmd cluster remove ID`, []string{"cluster", "remove"}},
 		{2, `did you mean`, []string{"cluster", "remvoe", "rm1"}},
 		{2, `UNKNOWN_FLAG`, []string{"cluster", "members", "--colums", "ID"}},
-		{2, `USAGE: "rmd cluster init" acts on one replica, but --addr names 5; name only that replica with --addr`, []string{"cluster", "init"}},
-		{2, `USAGE: unknown value "boss" of --role; write voter or nonvoter`, []string{"cluster", "token", "create", "--role", "boss"}},
+		{2, `USAGE: "rmd cluster init" acts on one replica, but --addr names 5; name only that replica with --addr`,
+			[]string{"cluster", "init"}},
+		{2, `USAGE: unknown value "boss" of --role; write voter or nonvoter`,
+			[]string{"cluster", "token", "create", "--role", "boss"}},
 		{2, `ttl is out of range`, []string{"cluster", "token", "create", "--ttl", "25h"}},
 		{2, `unknown setting "clenup"`, []string{"autopilot", "set", "clenup=1"}},
 		{2, `needs min_quorum`, []string{"autopilot", "set", "cleanup_dead_servers=true"}},
@@ -79,8 +81,10 @@ func refuseBirth(c *processes) {
 	c.awaitUp(one)
 	c.refused(2, "OUT_OF_RANGE", "cluster", "init", "--cluster-id", "a b", "--addr", one.http)
 	contains(c.t, "dry run", c.done("cluster", "init", "--dry-run", "--addr", one.http), "can create a cluster")
-	contains(c.t, "init", c.done("cluster", "init", "--cluster-id", "chosen", "--addr", one.http), "created cluster chosen with rm1 at "+one.peer)
-	c.refused(8, "ALREADY_INITIALIZED", "cluster", "join", first.peer, "--addr", one.http, "--token-file", c.token("--addr", first.http))
+	contains(c.t, "init", c.done("cluster", "init", "--cluster-id", "chosen", "--addr", one.http),
+		"created cluster chosen with rm1 at "+one.peer)
+	c.refused(8, "ALREADY_INITIALIZED", "cluster", "join", first.peer, "--addr", one.http, "--token-file",
+		c.token("--addr", first.http))
 }
 
 func refuseJoin(c *processes) {
@@ -193,7 +197,8 @@ func refuseSnapshots(c *processes) {
 	newer := filepath.Join(dir, "newer")
 	raiseLevel(c, file, newer)
 	c.done("snapshot", "inspect", newer)
-	c.refused(8, "VERSION_TOO_OLD: the snapshot was written by a newer build: feature level ", "snapshot", "restore", newer)
+	c.refused(8, "VERSION_TOO_OLD: the snapshot was written by a newer build: feature level ", "snapshot",
+		"restore", newer)
 }
 
 // raiseLevel rewrites a snapshot as a program with the next feature level would write it.
@@ -239,9 +244,11 @@ func refuseOffline(c *processes) {
 	c.refused(2, "write --peers FILE", "recover", "--data", p.dir)
 	c.refused(2, "INVALID_CONFIG", "recover", "--data", p.dir, "--peers", peers("[]"))
 	c.refused(2, "INVALID_CONFIG", "recover", "--data", p.dir, "--peers", peers(`[{"id":"rm3","adress":"x"}]`))
-	c.refused(8, "NOT_A_VOTER: replica rm3 owns this data directory", "recover", "--data", p.dir, "--peers", peers(`[{"id":"rm8","address":"127.0.0.1:1"}]`), "--yes")
+	c.refused(8, "NOT_A_VOTER: replica rm3 owns this data directory", "recover", "--data", p.dir, "--peers",
+		peers(`[{"id":"rm8","address":"127.0.0.1:1"}]`), "--yes")
 	alone = peers(`[{"id":"rm3","address":%q}]`, p.peer)
-	c.refused(8, "LIVE_PEER: replica rm1 still runs at "+c.all[0].peer, "recover", "--data", p.dir, "--peers", alone, "--yes")
+	c.refused(8, "LIVE_PEER: replica rm1 still runs at "+c.all[0].peer, "recover", "--data", p.dir, "--peers",
+		alone, "--yes")
 	c.refused(8, "LIVE_PEER", "recover", "--data", p.dir, "--peers", alone, "--dry-run")
 }
 
@@ -252,16 +259,21 @@ func refuseSick(c *processes) {
 	if other == leader {
 		other = c.all[1]
 	}
-	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; removing "+other.id+" would leave 1 healthy of 2 voters; start or repair that replica first; with --force the cluster may stop for good", "cluster", "remove", other.id, "--yes")
+	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; removing "+other.id+
+		" would leave 1 healthy of 2 voters; start or repair that replica first; with --force the cluster may stop for good",
+		"cluster", "remove", other.id, "--yes")
 	c.refused(8, "WOULD_LOSE_QUORUM", "cluster", "remove", other.id, "--dry-run")
-	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; demoting "+other.id+" would leave 1 healthy of 2 voters; wait until the other voters have caught up", "cluster", "demote", other.id)
+	c.refused(8, "WOULD_LOSE_QUORUM: rm3 does not answer; demoting "+other.id+
+		" would leave 1 healthy of 2 voters; wait until the other voters have caught up", "cluster", "demote", other.id)
 	c.refused(2, "NEEDS_YES", "cluster", "remove", other.id, "--force")
 	c.refused(8, "NOT_HEALTHY: replica rm3 does not answer", "cluster", "transfer", "rm3")
 	c.refused(9, "the cluster cannot lose a replica", "cluster", "health")
 	c.refused(9, "CHECK_FAILED: rm3 did not report a digest at index ", "cluster", "verify")
 	c.kill(other)
-	c.await(leader.id+" knows that it does not lead any more", patience, func() bool { return !c.get(leader, "/v1/leader?role=leader", nil) })
-	for _, args := range [][]string{{"cluster", "transfer"}, {"cluster", "token", "create"}, {"app", "list"}, {"snapshot", "save", filepath.Join(c.t.(*testing.T).TempDir(), "s")}} {
+	c.await(leader.id+" knows that it does not lead any more", patience,
+		func() bool { return !c.get(leader, "/v1/leader?role=leader", nil) })
+	for _, args := range [][]string{{"cluster", "transfer"}, {"cluster", "token", "create"}, {"app", "list"},
+		{"snapshot", "save", filepath.Join(c.t.(*testing.T).TempDir(), "s")}} {
 		c.refused(5, "NO_LEADER", append(args, "--timeout", "1", "--addr", leader.http)...)
 	}
 	c.refused(9, "there is no leader", "cluster", "health", "--addr", leader.http)

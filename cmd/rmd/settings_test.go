@@ -27,22 +27,29 @@ import (
 // processes. A key whose value has no effect is worse than none: an operator relies on it.
 var effects = map[string]string{
 	"id": "TestRefusals", "cluster": "TestStrangers", "data": "TestDamage", "standby": "TestHadoopStandby",
-	"raft.listen": "TestInitReplicas", "raft.advertise": "TestRefusals", "raft.bootstrap_expect": "TestCatchUp", "raft.join": "TestInitReplicas",
+	"raft.listen": "TestInitReplicas", "raft.advertise": "TestRefusals", "raft.bootstrap_expect": "TestCatchUp",
+	"raft.join":      "TestInitReplicas",
 	"raft.heartbeat": "TestFreezeLeader", "raft.election": "TestFreezeLeader", "raft.lease": "TestStopWithFrozenFollowers",
 	"raft.snapshot_threshold": "TestCatchUp", "raft.snapshot_interval": "TestCatchUp", "raft.trailing": "TestCatchUp",
 	"tls.ca": "TestCertificatesInUse", "tls.cert": "TestCertificatesInUse", "tls.key": "TestCertificatesInUse",
 	"http.listen": "TestAccessTokens", "http.listen_tls": "TestCertificatesInUse", "http.auth": "TestCertificatesInUse",
-	"http.hosts": "TestSettingsTakeEffect", "http.rate": "TestSettingsTakeEffect", "http.burst": "TestSettingsTakeEffect", "http.pprof": "TestSettingsTakeEffect",
+	"http.hosts": "TestSettingsTakeEffect", "http.rate": "TestSettingsTakeEffect", "http.burst": "TestSettingsTakeEffect",
+	"http.pprof":      "TestSettingsTakeEffect",
 	"hadoop.conf_dir": "TestHadoopAdministration", "hadoop.ports": "TestWitness", "hadoop.connections": "TestAttack",
 	"log.level": "TestSettingsTakeEffect", "log.format": "TestSettingsTakeEffect",
 	"disk.stop": "TestSettingsTakeEffect", "disk.reserve": "TestSettingsTakeEffect",
-	"autopilot.cleanup_dead_servers": "TestAutopilotCleanup", "autopilot.dead_server_last_contact_threshold": "TestAutopilotCleanup",
-	"autopilot.min_quorum": "TestAutopilotCleanup", "autopilot.last_contact_threshold": "TestAutopilotCleanup",
-	"autopilot.server_stabilization_time": "TestMembership",
-	"raft.allow_even":                     "TestEvenVoters", "standby_hold": "TestEvenVoters", "raft.snapshot_bytes": "TestSettingsTakeEffect",
-	"scheduling": "TestPortsAndTiming", "http.public_writes": "TestPortsAndTiming", "http.proxy_allow": "TestPortsAndTiming",
+	"autopilot.cleanup_dead_servers":               "TestAutopilotCleanup",
+	"autopilot.dead_server_last_contact_threshold": "TestAutopilotCleanup",
+	"autopilot.min_quorum":                         "TestAutopilotCleanup",
+	"autopilot.last_contact_threshold":             "TestAutopilotCleanup",
+	"autopilot.server_stabilization_time":          "TestMembership",
+	"raft.allow_even":                              "TestEvenVoters", "standby_hold": "TestEvenVoters",
+	"raft.snapshot_bytes": "TestSettingsTakeEffect",
+	"scheduling":          "TestPortsAndTiming", "http.public_writes": "TestPortsAndTiming",
+	"http.proxy_allow":             "TestPortsAndTiming",
 	"http.connections_per_address": "TestPortsAndTiming", "hadoop.connections_per_address": "TestPortsAndTiming",
-	"disk.give_up_after": "TestHungDisk", "disk.exit_after": "TestHungDisk", "autopilot.max_trailing_logs": "TestTrailingLogs",
+	"disk.give_up_after": "TestHungDisk", "disk.exit_after": "TestHungDisk",
+	"autopilot.max_trailing_logs": "TestTrailingLogs",
 }
 
 // unseen has the keys without such a test, and why or what sees them instead.
@@ -101,17 +108,20 @@ func TestEverySettingIsSeen(t *testing.T) {
 // each changes what they do.
 func TestSettingsTakeEffect(t *testing.T) {
 	t.Parallel()
-	c := newProcesses(t, 1, defaults, "  bootstrap_expect: 1\n  snapshot_bytes: 1MiB\n  snapshot_interval: 1s\n", "log:\n  level: debug\n  format: json\n")
+	c := newProcesses(t, 1, defaults, "  bootstrap_expect: 1\n  snapshot_bytes: 1MiB\n  snapshot_interval: 1s\n",
+		"log:\n  level: debug\n  format: json\n")
 	p := c.all[0]
 	c.reconfigure(p, "http:\n", "http:\n  hosts: [rmd.example]\n  rate: 1\n  burst: 300\n  pprof: true\n")
 	c.start(p)
 	c.awaitReady(p)
-	must[*input.SubmitApplicationReply](newCaller(t, c.addrs()), &input.SubmitApplication{User: "ann", Queue: "root.batch", Unmanaged: true, Context: make([]byte, 2<<20)})
+	must[*input.SubmitApplicationReply](newCaller(t, c.addrs()),
+		&input.SubmitApplication{User: "ann", Queue: "root.batch", Unmanaged: true, Context: make([]byte, 2<<20)})
 	c.await("raft.snapshot_bytes: a snapshot long before 8,192 entries", patience, func() bool {
 		n, _ := c.metric(p, `rmd_raft_snapshots_total{op="write",result="ok"}`)
 		return n > 0
 	})
-	token := strings.TrimSpace(c.done("access", "token", "create", "-q", "--role", "admin", "--name", "boss")) // callers on this machine without a token are not limited
+	// callers on this machine without a token are not limited
+	token := strings.TrimSpace(c.done("access", "token", "create", "-q", "--role", "admin", "--name", "boss"))
 	get := func(path, host string) int {
 		q, err := http.NewRequest(http.MethodGet, "http://"+p.http+path, nil)
 		if err != nil {
@@ -126,7 +136,8 @@ func TestSettingsTakeEffect(t *testing.T) {
 		_ = resp.Body.Close()
 		return resp.StatusCode
 	}
-	if good, bad := get("/v1/cluster", "rmd.example"), get("/v1/cluster", "other.example"); good != http.StatusOK || bad < 400 {
+	if good, bad := get("/v1/cluster", "rmd.example"),
+		get("/v1/cluster", "other.example"); good != http.StatusOK || bad < 400 {
 		t.Errorf("http.hosts: %d for a host of the list, %d for another one", good, bad)
 	}
 	if code := get("/debug/pprof/cmdline", p.http); code == http.StatusNotFound {
@@ -166,7 +177,8 @@ func TestPortsAndTiming(t *testing.T) {
 			t.Parallel()
 			more, web := "", ""
 			if set {
-				more, web = "  connections_per_address: 2\nscheduling: heartbeat\n", "  proxy_allow: [127.0.0.0/8]\n  public_writes: true\n  connections_per_address: 4\n"
+				more, web = "  connections_per_address: 2\nscheduling: heartbeat\n",
+					"  proxy_allow: [127.0.0.0/8]\n  public_writes: true\n  connections_per_address: 4\n"
 			}
 			h := newHadoop(t, 1, more)
 			p := h.all[0]
@@ -181,11 +193,14 @@ func TestPortsAndTiming(t *testing.T) {
 			if got := refusesAfter(t, public, 4, set); got != set {
 				t.Errorf("http.connections_per_address: a fifth connection is refused: %t", got)
 			}
-			page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }))
+			page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, "here")
+			}))
 			defer page.Close()
 			call := newCaller(t, h.addrs())
 			call.node("elsewhere", 8192, "/r")
-			am := yarn.AttemptID{App: must[*input.SubmitApplicationReply](call, &input.SubmitApplication{User: "ann", Queue: "root.a", Unmanaged: true}).ID, Attempt: 1}
+			am := yarn.AttemptID{App: must[*input.SubmitApplicationReply](call,
+				&input.SubmitApplication{User: "ann", Queue: "root.a", Unmanaged: true}).ID, Attempt: 1}
 			must[*input.RegisterAttemptReply](call, &input.RegisterAttempt{Attempt: am, Host: "am", TrackingURL: page.URL})
 			if got := h.get(p, "/proxy/"+am.App.String()+"/", nil); got != set {
 				t.Errorf("http.proxy_allow: the page is shown: %t", got)
@@ -195,7 +210,8 @@ func TestPortsAndTiming(t *testing.T) {
 				t.Errorf("scheduling: an ask gets %d containers before a heartbeat of a node", len(reply.Granted))
 			}
 			token := strings.TrimSpace(h.done("access", "token", "create", "-q", "--role", "admin", "--name", "boss"))
-			q, err := http.NewRequest(http.MethodPost, "http://"+public+"/v1/apps/"+am.App.String()+":kill", strings.NewReader("{}"))
+			q, err := http.NewRequest(http.MethodPost, "http://"+public+"/v1/apps/"+am.App.String()+":kill",
+				strings.NewReader("{}"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,7 +288,8 @@ func TestEvenVoters(t *testing.T) {
 		return h.get(rest, "/v1/cluster", &d) && d.Leader == ""
 	})
 	began := time.Now()
-	err := h.call(h.at[rest].client, clientProtocol, "ann", "getClusterMetrics", &proto.GetClusterMetricsRequestProto{}, &proto.GetClusterMetricsResponseProto{})
+	err := h.call(h.at[rest].client, clientProtocol, "ann", "getClusterMetrics", &proto.GetClusterMetricsRequestProto{},
+		&proto.GetClusterMetricsResponseProto{})
 	if took := time.Since(began); err == nil || took < hold {
 		t.Errorf("standby_hold: a call without a leader was answered after %s: %v", took, err)
 	}

@@ -24,7 +24,8 @@ func BenchmarkShadow(b *testing.B) {
 		began := time.Now()
 		r := must[*input.AllocateReply](call, &input.Allocate{Attempt: id, Response: response, Asks: asks(1, 1024)})
 		s.add(time.Since(began))
-		response = must[*input.AllocateReply](call, &input.Allocate{Attempt: id, Response: r.Response, Releases: []yarn.ContainerID{r.Granted[0].Container}}).Response
+		response = must[*input.AllocateReply](call,
+			&input.Allocate{Attempt: id, Response: r.Response, Releases: []yarn.ContainerID{r.Granted[0].Container}}).Response
 	}
 	for range 200 { // warm the caches
 		ask(&samples{})

@@ -28,16 +28,21 @@ func TestShellProfile(t *testing.T) {
 	}
 	const key = "<property><name>%s</name><value>%s</value></property>\n"
 	for name, text := range map[string]string{
-		"yarn-site.xml":          fmt.Sprintf(key+key+key, "yarn.resourcemanager.cluster-id", "prod", "yarn.resourcemanager.ha.rm-ids", "rm1", "yarn.resourcemanager.hostname.rm1", host),
-		"capacity-scheduler.xml": fmt.Sprintf(key+key, "yarn.scheduler.capacity.root.queues", "etl", "yarn.scheduler.capacity.root.etl.capacity", "100"),
+		"yarn-site.xml": fmt.Sprintf(key+key+key, "yarn.resourcemanager.cluster-id", "prod",
+			"yarn.resourcemanager.ha.rm-ids", "rm1", "yarn.resourcemanager.hostname.rm1", host),
+		"capacity-scheduler.xml": fmt.Sprintf(key+key, "yarn.scheduler.capacity.root.queues", "etl",
+			"yarn.scheduler.capacity.root.etl.capacity", "100"),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("<configuration>\n"+text+"</configuration>\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("<configuration>\n"+text+"</configuration>\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	bash := func(text string) *exec.Cmd {
-		cmd := exec.Command("bash", "-c", `hadoop_error() { echo "$*" >&2; }; yarncmd_case() { echo "java $*"; }; . "$PROFILE"; `+text)
-		cmd.Env = append(os.Environ(), asProgram+"=1", "PROFILE="+script, "RMD="+os.Args[0], "RMD_CONFIG=", "RMD_DATA="+filepath.Join(dir, "data"), "HADOOP_CONF_DIR="+dir, "HADOOP_LOG_DIR="+dir,
+		cmd := exec.Command("bash", "-c",
+			`hadoop_error() { echo "$*" >&2; }; yarncmd_case() { echo "java $*"; }; . "$PROFILE"; `+text)
+		cmd.Env = append(os.Environ(), asProgram+"=1", "PROFILE="+script, "RMD="+os.Args[0], "RMD_CONFIG=",
+			"RMD_DATA="+filepath.Join(dir, "data"), "HADOOP_CONF_DIR="+dir, "HADOOP_LOG_DIR="+dir,
 			"HADOOP_LOGFILE=rm.log", "HADOOP_DAEMON_MODE=start", "PIDFILE="+filepath.Join(dir, "rm.pid"))
 		return cmd
 	}

@@ -35,7 +35,8 @@ func TestSignals(t *testing.T) {
 	}
 	follower := c.others(c.leader())[0]
 	follower.signal(t, syscall.SIGHUP)
-	c.await("the log level is read again", patience, func() bool { return contain(follower.logged(), "reloaded the log level") })
+	c.await("the log level is read again", patience,
+		func() bool { return contain(follower.logged(), "reloaded the log level") })
 	if code := c.terminate(follower); code != 0 {
 		t.Fatalf("%s ended with %d", follower.id, code)
 	}
@@ -61,7 +62,8 @@ func TestStrangers(t *testing.T) {
 	twin := newProcesses(t, 1, calm, "", "").all[0]
 	c.start(twin) // an empty disk and the id of a member: the replica waits and does not take part
 	c.awaitUp(twin)
-	c.refused(8, "ID_IN_USE", "cluster", "join", first.peer, "--addr", twin.http, "--token-file", c.token("--addr", first.http))
+	c.refused(8, "ID_IN_USE", "cluster", "join", first.peer, "--addr", twin.http, "--token-file",
+		c.token("--addr", first.http))
 	work.goesOn()
 	if c.get(twin, "/v1/ready", nil) {
 		t.Error("a replica that was not let in is ready")
@@ -100,7 +102,8 @@ func TestStrangers(t *testing.T) {
 		t.Fatalf("%s ended with %d", one.id, code)
 	}
 	other.reconfigure(one, "cluster: other", "cluster: test") // the disk still belongs to the other cluster
-	c.refuses(one, 8, "FOREIGN_DATA: ", one.dir+" belongs to replica rm1 of cluster other, not to rm1 of test", "correct data, id or cluster")
+	c.refuses(one, 8, "FOREIGN_DATA: ", one.dir+" belongs to replica rm1 of cluster other, not to rm1 of test",
+		"correct data, id or cluster")
 	other.reconfigure(one, "id: rm1", "id: rm5")
 	c.refuses(one, 8, "FOREIGN_DATA: ", "not to rm5 of test")
 	work.goesOn()

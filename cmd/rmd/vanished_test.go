@@ -83,7 +83,8 @@ func TestFollowVanishedReplica(t *testing.T) {
 	t.Parallel()
 	c := startProcesses(t, 3, calm, "")
 	near := newCable(t, c.all[0].http)
-	cmd := exec.Command(os.Args[0], "events", "--follow", "-o", "name", "--addr", strings.Join([]string{near.at, c.all[1].http, c.all[2].http}, ","))
+	cmd := exec.Command(os.Args[0], "events", "--follow", "-o", "name", "--addr",
+		strings.Join([]string{near.at, c.all[1].http, c.all[2].http}, ","))
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {

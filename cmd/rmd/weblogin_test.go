@@ -34,7 +34,8 @@ func startWeb(t *testing.T, n int, site ...string) *webCluster {
 	t.Setenv("KRB5_CONFIG", krb5)
 	w := &webCluster{key: gsstest.NewKey(t, "HTTP/127.0.0.1@TEST", 18, 1)}
 	w.hadoopCluster = startHadoop(t, n, "", append([]string{"hadoop.http.authentication.type", "kerberos",
-		"yarn.resourcemanager.webapp.spnego-principal", "HTTP/_HOST@TEST", "yarn.resourcemanager.webapp.spnego-keytab-file", gsstest.Keytab(t, w.key),
+		"yarn.resourcemanager.webapp.spnego-principal", "HTTP/_HOST@TEST", "yarn.resourcemanager.webapp.spnego-keytab-file",
+		gsstest.Keytab(t, w.key),
 		"hadoop.security.auth_to_local", "RULE:[1:$1@$0](.*@TEST)s/@.*// RULE:[2:$1]", "yarn.admin.acl", "boss",
 		"hadoop.http.authentication.kerberos.endpoint.whitelist", "/metrics",
 		"hadoop.proxyuser.knox.hosts", "*", "hadoop.proxyuser.knox.users", "ann"}, site...)...)
@@ -77,7 +78,9 @@ func (w *webCluster) ask(p *process, method, path, body string, headers ...strin
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
 	}
-	c := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: patience}
+	c := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}, Timeout: patience}
 	a, err := c.Do(r)
 	if err != nil {
 		w.t.Fatal(err)
@@ -146,7 +149,8 @@ func TestWebLogin(t *testing.T) {
 		t.Errorf("the server does not prove itself: %v", err)
 	}
 	cookie := w.cookie(a)
-	if !strings.HasPrefix(cookie, `hadoop.auth="u=ann&p=ann@TEST&t=kerberos&e=`) || strings.Contains(a.Header.Get("Set-Cookie"), "Expires") {
+	if !strings.HasPrefix(cookie, `hadoop.auth="u=ann&p=ann@TEST&t=kerberos&e=`) ||
+		strings.Contains(a.Header.Get("Set-Cookie"), "Expires") {
 		t.Errorf("the cookie is %s", a.Header.Get("Set-Cookie"))
 	}
 	var access api.Access
@@ -171,8 +175,10 @@ func TestWebLogin(t *testing.T) {
 		w.wants("another site's form to "+path, a, body, 403, "site")
 	}
 	for what, bad := range map[string]string{
-		"another user": strings.Replace(cookie, "u=ann", "u=boss", 1), "a later end": strings.Replace(cookie, "&e=1", "&e=2", 1),
-		"no signature": cookie[:strings.Index(cookie, "&s=")] + `"`, "another signature": strings.Replace(cookie, "&s=", "&s=A", 1),
+		"another user":      strings.Replace(cookie, "u=ann", "u=boss", 1),
+		"a later end":       strings.Replace(cookie, "&e=1", "&e=2", 1),
+		"no signature":      cookie[:strings.Index(cookie, "&s=")] + `"`,
+		"another signature": strings.Replace(cookie, "&s=", "&s=A", 1),
 	} {
 		a, body = w.ask(there, "GET", info, "", "Cookie", bad)
 		w.wants("a cookie with "+what, a, body, 401, "")
@@ -187,7 +193,8 @@ func TestWebLogin(t *testing.T) {
 	eve, _ := w.ticket("eve@OTHER")
 	a, body = w.ask(here, "GET", info, "", "Authorization", eve)
 	w.wants("a principal without a name", a, body, 403, "No rules applied to eve@OTHER")
-	for what, text := range map[string]string{"NTLM": "Negotiate TlRMTVNTUAABAAAA", "no base64": "Negotiate ??", "nothing": "Negotiate "} {
+	for what, text := range map[string]string{"NTLM": "Negotiate TlRMTVNTUAABAAAA", "no base64": "Negotiate ??",
+		"nothing": "Negotiate "} {
 		a, body = w.ask(here, "GET", info, "", "Authorization", text)
 		w.wants(what, a, body, 403, "")
 	}
@@ -208,11 +215,13 @@ func TestWebLogin(t *testing.T) {
 	w.wants("the cookie of a proxy user", a, body, 200, `"name":"knox"`)
 
 	var out proto.GetDelegationTokenResponseProto
-	w.must(w.at[here].client, clientProtocol, "ann", "getDelegationToken", &proto.GetDelegationTokenRequestProto{Renewer: new("yarn")}, &out)
+	w.must(w.at[here].client, clientProtocol, "ann", "getDelegationToken",
+		&proto.GetDelegationTokenRequestProto{Renewer: new("yarn")}, &out)
 	text := urlString(out.GetToken().GetIdentifier(), out.GetToken().GetPassword())
 	a, body = w.ask(there, "GET", "/v1/access", "", "Hadoop-YARN-RM-Delegation-Token", text)
 	w.wants("a delegation token", a, body, 200, `"name":"ann"`)
-	a, body = w.ask(there, "GET", "/v1/access", "", "Hadoop-YARN-RM-Delegation-Token", urlString(out.GetToken().GetIdentifier(), []byte("no password")))
+	a, body = w.ask(there, "GET", "/v1/access", "", "Hadoop-YARN-RM-Delegation-Token",
+		urlString(out.GetToken().GetIdentifier(), []byte("no password")))
 	w.wants("a forged delegation token", a, body, 401, "its password is wrong")
 }
 

@@ -21,7 +21,8 @@ func TestWitness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(witness.config, []byte(strings.Replace(string(text), "hadoop:\n", "hadoop:\n  ports: false\n", 1)), 0o600); err != nil {
+	if err := os.WriteFile(witness.config, []byte(
+		strings.Replace(string(text), "hadoop:\n", "hadoop:\n  ports: false\n", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range h.all {

@@ -32,7 +32,8 @@ func (c *processes) work(call *caller, n int) *work {
 	w := &work{c: c, stop: stop}
 	prefix := fmt.Sprintf("load%d-", time.Now().UnixNano()) // nodes of an earlier load are not used again
 	for i := range n {
-		l := &load{c: newCaller(t, c.addrs()), node: call.node(fmt.Sprint(prefix, i), 8192, "/load"), id: call.application(fmt.Sprint("w", i), "root.batch"), seen: map[yarn.ContainerID]bool{}, done: &w.done}
+		l := &load{c: newCaller(t, c.addrs()), node: call.node(fmt.Sprint(prefix, i), 8192, "/load"),
+			id: call.application(fmt.Sprint("w", i), "root.batch"), seen: map[yarn.ContainerID]bool{}, done: &w.done}
 		w.wg.Go(func() {
 			if err := l.run(ctx); err != nil {
 				t.Error(err)
@@ -119,6 +120,7 @@ func (c *processes) apps(p *process) []api.App {
 	var doc struct {
 		Apps []api.App `json:"apps"`
 	}
-	c.await(p.id+" lists the applications", patience, func() bool { return c.get(p, "/v1/apps?consistent&limit=10000", &doc) })
+	c.await(p.id+" lists the applications", patience,
+		func() bool { return c.get(p, "/v1/apps?consistent&limit=10000", &doc) })
 	return doc.Apps
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Kinds are the events that Apply applies.
-var Kinds = []event.Kind{event.KindTokensAdded, event.KindTokenRenewed, event.KindTokenCallFailed, event.KindTokensReleased,
+var Kinds = []event.Kind{event.KindTokensAdded, event.KindTokenRenewed, event.KindTokenCallFailed,
+	event.KindTokensReleased,
 	event.KindTokenDropped, event.KindTokensReplaced, event.KindTokenFetchFailed, event.KindTokensKept}
 
 // writer applies one event to a copy of the ledger and remembers what it writes, for the digest.
@@ -103,7 +104,8 @@ func (w *writer) enter(h *Holder, of *event.AppToken, conf []byte, keep bool) {
 	t := w.l.equalTo(contentOf(of.Kind, of.Service, of.Identifier, of.Password))
 	if t == nil {
 		w.l.last++
-		t = &Token{Number: w.l.last, Kind: of.Kind, Service: of.Service, Identifier: of.Identifier, Password: of.Password, Conf: conf,
+		t = &Token{Number: w.l.last, Kind: of.Kind, Service: of.Service, Identifier: of.Identifier,
+			Password: of.Password, Conf: conf,
 			MaxMillis: of.MaxMillis, Apps: []uint32{h.App}, Keep: keep, NextMillis: w.now}
 		h.Tokens = append(h.Tokens, t.Number)
 		w.tokens = append(w.tokens, t)

@@ -13,7 +13,8 @@ const benchTokens = 50_000
 func benchToken(n uint32) event.AppToken {
 	id := make([]byte, 120)
 	binary.BigEndian.PutUint32(id[60:], n)
-	return event.AppToken{Kind: KindHDFS, Service: "ha-hdfs:prod", Identifier: id, Password: id[:20], MaxMillis: 7 * 86_400_000}
+	return event.AppToken{Kind: KindHDFS, Service: "ha-hdfs:prod", Identifier: id, Password: id[:20],
+		MaxMillis: 7 * 86_400_000}
 }
 
 func runs(uint32) bool { return true }

@@ -246,7 +246,8 @@ func (l *Ledger) Check(exists func(app uint32) bool) error {
 		sums.count(h, 1)
 	}
 	if sums.leaving != l.leaving || sums.replaced != l.replaced {
-		return fmt.Errorf("%d applications leave and %d have new tokens, and %d and %d are counted", sums.leaving, sums.replaced, l.leaving, l.replaced)
+		return fmt.Errorf("%d applications leave and %d have new tokens, and %d and %d are counted", sums.leaving,
+			sums.replaced, l.leaving, l.replaced)
 	}
 	return nil
 }

@@ -198,7 +198,8 @@ var KindAttemptRegistered = define[AttemptRegistered](47)
 
 // String describes the event without the secret key.
 func (e *AttemptRegistered) String() string {
-	return fmt.Sprintf("{App:%d Host:%s RPCPort:%d TrackingURL:%s ClientAlgorithm:%s}", e.App, e.Host, e.RPCPort, e.TrackingURL, e.ClientAlgorithm)
+	return fmt.Sprintf("{App:%d Host:%s RPCPort:%d TrackingURL:%s ClientAlgorithm:%s}", e.App, e.Host, e.RPCPort,
+		e.TrackingURL, e.ClientAlgorithm)
 }
 
 func (*AttemptRegistered) Kind() Kind { return KindAttemptRegistered }

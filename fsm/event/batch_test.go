@@ -28,7 +28,8 @@ func drawEvents(t *rapid.T) []Event {
 
 func TestDecodeUndoesEncode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := Batch{Level: rapid.Uint32().Draw(t, "level"), Sequence: rapid.Uint64().Draw(t, "sequence"), Events: drawEvents(t)}
+		want := Batch{Level: rapid.Uint32().Draw(t, "level"), Sequence: rapid.Uint64().Draw(t, "sequence"),
+			Events: drawEvents(t)}
 		data := want.Encode()
 		got, err := Decode(data)
 		if err != nil {
@@ -94,7 +95,10 @@ func TestRefusals(t *testing.T) {
 		{"too short", good[:minBatch-1], ErrNotBatch, ""},
 		{"first magic byte", edit(func(b []byte) []byte { b[0] = 'X'; return b }), ErrNotBatch, ""},
 		{"second magic byte", edit(func(b []byte) []byte { b[1] = 'X'; return b }), ErrNotBatch, ""},
-		{"newer format", edit(func(b []byte) []byte { b[2] = Format + 1; return b }), ErrFormat, "format 2, this build reads 1"},
+		{"newer format", edit(func(b []byte) []byte {
+			b[2] = Format + 1
+			return b
+		}), ErrFormat, "format 2, this build reads 1"},
 		{"format 0", edit(func(b []byte) []byte { b[2] = 0; return b }), ErrFormat, ""},
 		{"flipped bit in the body", flip(good, len(body)-1), ErrChecksum, ""},
 		{"flipped bit in the checksum", flip(good, len(good)-1), ErrChecksum, ""},
@@ -102,10 +106,13 @@ func TestRefusals(t *testing.T) {
 		{"unknown event", edit(func(b []byte) []byte { b[6] = 99; return b }), ErrUnknownEvent, "event 1 of 1"},
 		{"event 0", edit(func(b []byte) []byte { b[6] = 0; return b }), ErrUnknownEvent, ""},
 		{"bytes after the last event", edit(func(b []byte) []byte { return append(b, 0) }), codec.ErrMalformed, "left over"},
-		{"more events promised than there are", edit(func(b []byte) []byte { b[5] = 2; return b }), codec.ErrTruncated, "event 2 of 2"},
+		{"more events promised than there are", edit(func(b []byte) []byte { b[5] = 2; return b }), codec.ErrTruncated,
+			"event 2 of 2"},
 		{"count larger than the input", edit(func(b []byte) []byte { b[5] = 100; return b }), codec.ErrTruncated, "header"},
 		{"fields cut", edit(func(b []byte) []byte { return b[:len(b)-1] }), codec.ErrTruncated, "ContainerLaunched"},
-		{"sequence not minimal", edit(func(b []byte) []byte { return append(append(b[:4:4], 0x81, 0x00), b[5:]...) }), codec.ErrMalformed, "header"},
+		{"sequence not minimal", edit(func(b []byte) []byte {
+			return append(append(b[:4:4], 0x81, 0x00), b[5:]...)
+		}), codec.ErrMalformed, "header"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, err := Decode(c.data)
@@ -219,7 +226,8 @@ func TestDecodedEventsShareNoMemory(t *testing.T) {
 func BenchmarkDecode(b *testing.B) {
 	var batch Batch
 	for i := range 200 {
-		batch.Events = append(batch.Events, &ContainerCompleted{Container: ContainerRef{App: 7, Attempt: 1, Number: uint64(1<<40 + i)}},
+		batch.Events = append(batch.Events, &ContainerCompleted{
+			Container: ContainerRef{App: 7, Attempt: 1, Number: uint64(1<<40 + i)}},
 			&ContainerAllocated{App: 7, Number: uint64(1<<40 + 1000 + i), Node: yarn.NodeSlot(i), Locality: 2})
 	}
 	data := batch.Encode()

@@ -76,7 +76,8 @@ func define[T any, P pointer[T]](k Kind, class ...Class) Kind {
 		panic(fmt.Sprintf("event: %s cannot have number %d: it is taken by %s, or is out of range", name, k, k))
 	}
 	_, told := any(P(nil)).(Told)
-	rows[k] = row{name: name, make: func() Event { return P(new(T)) }, told: told, subjects: subjectFields(reflect.TypeFor[T]())}
+	rows[k] = row{name: name, make: func() Event { return P(new(T)) }, told: told,
+		subjects: subjectFields(reflect.TypeFor[T]())}
 	for _, c := range class {
 		rows[k].class = c
 	}

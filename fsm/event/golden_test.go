@@ -129,7 +129,8 @@ func TestKindRows(t *testing.T) {
 			t.Errorf("%s has no sentence, or its row does not say that it has one", k)
 		}
 	}
-	if KindNamed("") != 0 || KindNamed("Nothing") != 0 || New(0) != nil || New(KindsEnd) != nil || New(999) != nil || Kind(999).String() != "Event(999)" {
+	if KindNamed("") != 0 || KindNamed("Nothing") != 0 || New(0) != nil || New(KindsEnd) != nil || New(999) != nil ||
+		Kind(999).String() != "Event(999)" {
 		t.Error("an unknown number makes something")
 	}
 }
@@ -175,7 +176,8 @@ func TestClasses(t *testing.T) {
 		got[k.Class()] = append(got[k.Class()], k)
 	}
 	delete(got, Fact)
-	want := map[Class][]Kind{Clock: {KindTimeAdvanced}, Counter: {KindAskCountersUpdated, KindAskMissesUpdated}, Receipt: {KindRequestRecorded}}
+	want := map[Class][]Kind{Clock: {KindTimeAdvanced}, Counter: {KindAskCountersUpdated, KindAskMissesUpdated},
+		Receipt: {KindRequestRecorded}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("events that are no facts: %v, want %v", got, want)
 	}

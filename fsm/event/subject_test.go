@@ -59,7 +59,8 @@ func TestReservationEvents(t *testing.T) {
 	for _, k := range Kinds() {
 		e := New(k)
 		closes, _ := Closes(e)
-		if Opens(e) != (k == KindReservationMade || k == KindGangReserved || k == KindResizeReserved) || closes != (k == KindReservationFulfilled || k == KindReservationCancelled) {
+		if Opens(e) != (k == KindReservationMade || k == KindGangReserved || k == KindResizeReserved) ||
+			closes != (k == KindReservationFulfilled || k == KindReservationCancelled) {
 			t.Errorf("%s opens a reservation: %v, closes one: %v", k, Opens(e), closes)
 		}
 	}

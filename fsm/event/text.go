@@ -53,7 +53,8 @@ func words(name fmt.Stringer) string {
 
 // outcome returns a final state in words, and the final status if it differs.
 func outcome(state yarn.ApplicationState, final yarn.FinalStatus) string {
-	if final == yarn.FinalUndefined || final.String() == state.String() || state == yarn.AppFinished && final == yarn.FinalSucceeded {
+	if final == yarn.FinalUndefined || final.String() == state.String() ||
+		state == yarn.AppFinished && final == yarn.FinalSucceeded {
 		return words(state)
 	}
 	return words(state) + ", " + words(final)

@@ -20,9 +20,11 @@ func TestAccessTokens(t *testing.T) {
 	s := world(t)
 	apply(t, s, accessSet("ci", 1, yarn.RoleSubmit), accessSet("boss", 2, yarn.RoleAdmin))
 	f := s.Fork()
-	apply(t, s, &event.TimeAdvanced{NowMillis: 2000}, accessSet("ci", 3, yarn.RoleOperator), &event.AccessTokenRevoked{Name: "boss"})
+	apply(t, s, &event.TimeAdvanced{NowMillis: 2000}, accessSet("ci", 3, yarn.RoleOperator),
+		&event.AccessTokenRevoked{Name: "boss"})
 	ci, ok := s.Access.Find("ci")
-	if !ok || ci.Role != yarn.RoleOperator || ci.CreatedMillis != 1000 || ci.ChangedMillis != 2000 || ci.By != "ann" || ci.ExpiresMillis != 9000 {
+	if !ok || ci.Role != yarn.RoleOperator || ci.CreatedMillis != 1000 || ci.ChangedMillis != 2000 || ci.By != "ann" ||
+		ci.ExpiresMillis != 9000 {
 		t.Errorf("replaced: %+v", ci)
 	}
 	for b, want := range map[byte]string{1: "", 2: "", 3: "ci"} {
@@ -44,8 +46,10 @@ func TestAccessTokens(t *testing.T) {
 
 func TestAutopilotInSnapshot(t *testing.T) {
 	s := world(t)
-	apply(t, s, &event.AutopilotSet{CleanupDeadServers: true, DeadServerMillis: 60_000, MinQuorum: 3, LastContactMillis: 5000, MaxTrailingLogs: 10, StabilizationMillis: 7})
-	want := Autopilot{Set: true, CleanupDeadServers: true, DeadServerMillis: 60_000, MinQuorum: 3, LastContactMillis: 5000, MaxTrailingLogs: 10, StabilizationMillis: 7}
+	apply(t, s, &event.AutopilotSet{CleanupDeadServers: true, DeadServerMillis: 60_000, MinQuorum: 3,
+		LastContactMillis: 5000, MaxTrailingLogs: 10, StabilizationMillis: 7})
+	want := Autopilot{Set: true, CleanupDeadServers: true, DeadServerMillis: 60_000, MinQuorum: 3, LastContactMillis: 5000,
+		MaxTrailingLogs: 10, StabilizationMillis: 7}
 	apply(t, s, accessSet("a", 1, yarn.RoleRead))
 	back, err := decode(encode(s))
 	if err != nil {

@@ -27,7 +27,8 @@ func (s *Demand) applicationSubmitted(e *event.ApplicationSubmitted) error {
 		ID:   yarn.ApplicationID{ClusterTimestamp: s.Meta.ClusterTimestamp, Seq: e.App},
 		User: user, Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
 		Unmanaged: e.Unmanaged, KeepContainers: e.KeepContainers, MaxAttempts: e.MaxAttempts,
-		AM: e.AM, AMStrict: e.AMStrict, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis, SubmittedMillis: s.Meta.NowMillis,
+		AM: e.AM, AMStrict: e.AMStrict, LifetimeMillis: e.LifetimeMillis, ValidityMillis: e.ValidityMillis,
+		SubmittedMillis: s.Meta.NowMillis,
 	}
 	a.SetDetails(AppDetails{Name: e.Name, Type: e.Type, Tags: e.Tags, Context: string(e.Context), AMPlaces: e.AMPlaces})
 	a.UserSlot = s.joinUser(queue, user)
@@ -50,7 +51,8 @@ func (s *State) applicationEnded(e *event.ApplicationEnded) error {
 	if err != nil {
 		return err
 	}
-	if !e.State.Ended() || e.State > yarn.AppKilled || a.State.Ended() || (a.AttemptState != AttemptNone && a.AttemptState != AttemptEnded) || a.Live > 0 {
+	if !e.State.Ended() || e.State > yarn.AppKilled || a.State.Ended() ||
+		(a.AttemptState != AttemptNone && a.AttemptState != AttemptEnded) || a.Live > 0 {
 		return broken(e, "it is %s with attempt state %d and %d live containers", a.State, a.AttemptState, a.Live)
 	}
 	s.changes.App(change.AppPhase, slot, a).AppState = e.State
@@ -148,7 +150,8 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	return nil
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Keyed(8, "applications", func(s *State) *table.Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(8, "applications",
+	func(s *State) *table.Keyed[AppSlot, App, *App] { return &s.Apps.Keyed }, (*App).Code),
 	Agrees: agrees((*check.Tables).CheckApps)})
 
 // ResourceSeconds returns what an application has used over time, per resource kind: memorySeconds

@@ -41,7 +41,8 @@ func TestTheAuditIsBounded(t *testing.T) {
 		}
 		return changes, refusals, first, last
 	}
-	if changes, refusals, first, last := look(s); changes != MaxAuditChanges || refusals != MaxAuditRefusals || first.Action != "50" || last.Action != fmt.Sprint("no ", 3*MaxAuditRefusals-1) {
+	if changes, refusals, first, last := look(s); changes != MaxAuditChanges || refusals != MaxAuditRefusals ||
+		first.Action != "50" || last.Action != fmt.Sprint("no ", 3*MaxAuditRefusals-1) {
 		t.Errorf("%d changes from %+v, %d refusals to %+v", changes, first, refusals, last)
 	}
 	if _, refusals, _, _ := look(f); refusals != 0 {
@@ -71,7 +72,8 @@ func TestTheAuditIsBounded(t *testing.T) {
 // cluster.
 func TestARestoreKeepsTheAudit(t *testing.T) {
 	running, backup := world(t), world(t)
-	apply(t, running, &event.Audited{Action: "one", Result: event.AuditDone}, &event.Audited{Action: "two", Result: "NOT_ALLOWED"})
+	apply(t, running, &event.Audited{Action: "one", Result: event.AuditDone},
+		&event.Audited{Action: "two", Result: "NOT_ALLOWED"})
 	apply(t, backup, &event.Audited{Action: "old", Result: event.AuditDone})
 	backup.Audit.Keep(&world(t).Audit) // a new cluster has no audit
 	if got := backup.Audit.After(0); len(got) != 1 || got[0].Action != "old" {

@@ -40,5 +40,6 @@ func (s *Running) noteEnd(c *Container, exit int32) {
 	s.fold(uint64(v.UntilMillis))
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Single(39, "avoided", func(s *State, c *codec.Coder) { s.Avoided.Code(c) }),
+var _ = stored(1, part.Derived[State]{Part: part.Single(39, "avoided",
+	func(s *State, c *codec.Coder) { s.Avoided.Code(c) }),
 	Agrees: agrees((*check.Tables).CheckAvoided)})

@@ -22,7 +22,8 @@ func give(t failer, s *State, number uint64, key yarn.SchedulerKey, exit int32, 
 	if launch {
 		apply(t, s, &event.ContainerLaunched{Container: ref(1, number)})
 	}
-	apply(t, s, &event.TimeAdvanced{NowMillis: s.Meta.NowMillis + after}, &event.ContainerCompleted{Container: ref(1, number), ExitStatus: exit})
+	apply(t, s, &event.TimeAdvanced{NowMillis: s.Meta.NowMillis + after},
+		&event.ContainerCompleted{Container: ref(1, number), ExitStatus: exit})
 }
 
 // TestWhatIsAvoided checks after which ends an ask avoids the node, for how long, and that other
@@ -86,7 +87,8 @@ func TestAvoidedIsBounded(t *testing.T) {
 	for p := range int32(AvoidedMax + 50) {
 		key := yarn.SchedulerKey{Priority: 100 + p}
 		number++
-		apply(t, s, ask(1, key, 1, 1), allocated(1, number, key, 3), &event.ContainerCompleted{Container: ref(1, number), ExitStatus: yarn.ExitAborted})
+		apply(t, s, ask(1, key, 1, 1), allocated(1, number, key, 3),
+			&event.ContainerCompleted{Container: ref(1, number), ExitStatus: yarn.ExitAborted})
 	}
 	if len(s.Avoided) != AvoidedMax || s.Avoided.Avoids(1, k1, 5+AvoidedByKey, s.Meta.NowMillis) {
 		t.Errorf("%d entries", len(s.Avoided))

@@ -32,12 +32,14 @@ func buildBig(apps, nodes, containers int) (*State, error) {
 	do(&event.ClusterInitialized{ClusterID: "big", ClusterTimestamp: 1, Level: 1})
 	do(tree(1, leaf("root.a"), leaf("root.b"), leaf("root.c")))
 	for i := range nodes {
-		do(&event.NodeRegistered{Node: NodeSlot(i + 1), ID: yarn.NodeID{Host: fmt.Sprintf("node%05d", i), Port: 8041}, Rack: fmt.Sprintf("/rack%03d", i/40), Total: gb(256)})
+		do(&event.NodeRegistered{Node: NodeSlot(i + 1), ID: yarn.NodeID{Host: fmt.Sprintf("node%05d", i), Port: 8041},
+			Rack: fmt.Sprintf("/rack%03d", i/40), Total: gb(256)})
 	}
 	each, node := containers/apps, NodeSlot(0)
 	for i := range apps {
 		app := uint32(i + 1)
-		do(&event.ApplicationSubmitted{App: app, Name: "a", User: fmt.Sprintf("user%03d", i%200), Queue: "root." + string("abc"[i%3]), AM: gb(1)})
+		do(&event.ApplicationSubmitted{App: app, Name: "a", User: fmt.Sprintf("user%03d", i%200),
+			Queue: "root." + string("abc"[i%3]), AM: gb(1)})
 		do(&event.AttemptStarted{App: app, Attempt: 1})
 		do(&event.AttemptActivated{App: app})
 		do(&event.AttemptRegistered{App: app})

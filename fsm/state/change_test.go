@@ -23,7 +23,8 @@ type seen struct {
 }
 
 func see(s *State) seen {
-	v := seen{map[event.ContainerRef]yarn.Resource{}, map[event.ContainerRef]bool{}, map[uint64]uint32{}, map[event.ContainerRef]uint64{}, map[uint32]string{}, map[NodeSlot]string{}}
+	v := seen{map[event.ContainerRef]yarn.Resource{}, map[event.ContainerRef]bool{}, map[uint64]uint32{},
+		map[event.ContainerRef]uint64{}, map[uint32]string{}, map[NodeSlot]string{}}
 	s.Containers.Each(func(slot ContainerSlot, c *Container) bool {
 		if c.State.Live() {
 			v.live[s.Apps.Ref(c)] = c.Size
@@ -129,10 +130,12 @@ func TestChangesResolve(t *testing.T) {
 	if opened.Kind != change.ReservationOpened || opened.Reservation == 0 || opened.Ref != ref(1, 2) || opened.Ask == 0 {
 		t.Errorf("a reservation: %+v", opened)
 	}
-	if len(ended) != 1 || ended[0].Kind != change.ContainerEnded || !ended[0].Left || ended[0].Exit != 3 || ended[0].Key != k1 || ended[0].Node != 1 {
+	if len(ended) != 1 || ended[0].Kind != change.ContainerEnded || !ended[0].Left || ended[0].Exit != 3 ||
+		ended[0].Key != k1 || ended[0].Node != 1 {
 		t.Errorf("a completion: %+v", ended)
 	}
-	if len(fulfilled) != 2 || fulfilled[0].Kind != change.ReservationClosed || fulfilled[0].Cancelled != 0 || fulfilled[1].Kind != change.ContainerStarted {
+	if len(fulfilled) != 2 || fulfilled[0].Kind != change.ReservationClosed || fulfilled[0].Cancelled != 0 ||
+		fulfilled[1].Kind != change.ContainerStarted {
 		t.Fatalf("a fulfilment: %+v", fulfilled)
 	}
 	for _, c := range fulfilled {
@@ -152,7 +155,10 @@ func TestChangesDoNotAllocate(t *testing.T) {
 	s := world(t)
 	apply(t, s, ask(1, k1, 1, 1))
 	c := &Container{App: s.Apps.Find(1)}
-	if n := testing.AllocsPerRun(100, func() { s.changes = s.changes[:0]; s.changeContainer(change.ContainerStarted, 1, c) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() {
+		s.changes = s.changes[:0]
+		s.changeContainer(change.ContainerStarted, 1, c)
+	}); n > 0 {
 		t.Errorf("%v allocations for a change", n)
 	}
 }

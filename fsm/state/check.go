@@ -15,7 +15,8 @@ var ErrInconsistent = check.ErrInconsistent
 // containers. References come first, so that the later checks can follow them.
 func (s *State) Check() error {
 	t := s.tables()
-	for _, verify := range []func() error{t.CheckReferences, s.Queues.CheckTree, t.CheckLists, s.checkParts, t.CheckTotals} {
+	for _, verify := range []func() error{t.CheckReferences, s.Queues.CheckTree, t.CheckLists, s.checkParts,
+		t.CheckTotals} {
 		if err := verify(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInconsistent, err)
 		}

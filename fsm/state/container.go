@@ -9,7 +9,9 @@ import (
 	"rmd/yarn"
 )
 
-var _ = stored(1, part.Rows(12, "diagnostics", func(s *State) *table.Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics }, func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) }))
+var _ = stored(1, part.Rows(12, "diagnostics",
+	func(s *State) *table.Table[DiagnosticsSlot, Diagnostics] { return &s.Diagnostics },
+	func(r *Diagnostics, c *codec.Coder) { c.String(&r.Text) }))
 
 // Container returns the slot of a container, or 0 if it does not exist or was freed.
 func (s *Demand) Container(r event.ContainerRef) ContainerSlot {
@@ -38,7 +40,8 @@ func (s *Running) containerAllocated(e *event.ContainerAllocated) error {
 // allocate applies the allocation e and returns the slot of the new container. The allocation uses
 // the room of the given reservation, or a node without a reservation if it is 0. Errors name the
 // event of.
-func (s *Running) allocate(of event.Event, e *event.ContainerAllocated, reservation ReservationSlot) (ContainerSlot, error) {
+func (s *Running) allocate(of event.Event, e *event.ContainerAllocated,
+	reservation ReservationSlot) (ContainerSlot, error) {
 	app, a, err := s.Apps.Named(of, e.App)
 	if err != nil {
 		return 0, err
@@ -65,7 +68,8 @@ func (s *Running) allocate(of event.Event, e *event.ContainerAllocated, reservat
 	}
 	a.NextNumber = e.Number
 	size := k.Size
-	slot := s.addContainer(app, a, Container{Attempt: a.Attempt, Number: e.Number, Node: e.Node, Key: e.Key, Size: size, Locality: e.Locality, AM: e.AM}, k.Label)
+	slot := s.addContainer(app, a, Container{Attempt: a.Attempt, Number: e.Number, Node: e.Node, Key: e.Key, Size: size,
+		Locality: e.Locality, AM: e.AM}, k.Label)
 	c := s.changeContainer(change.ContainerStarted, slot, s.Containers.Get(slot))
 	c.Ask, c.Lent = ask, reservation != 0
 	s.consume(ask, a, n, e.Locality)
@@ -318,5 +322,6 @@ func (s *Running) freeContainer(slot ContainerSlot, a *App) {
 	s.Containers.Release(slot)
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Keyed(11, "containers", func(s *State) *table.Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(11, "containers",
+	func(s *State) *table.Keyed[ContainerSlot, Container, *Container] { return &s.Containers.Keyed }, (*Container).Code),
 	Links: (*State).linkUndelivered})

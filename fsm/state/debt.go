@@ -7,7 +7,8 @@ import (
 	"rmd/yarn"
 )
 
-var _ = stored(1, part.Rows(40, "debts", func(s *State) *table.Table[QueueSlot, Debts] { return &s.Debts.Table }, (*Debts).Code))
+var _ = stored(1, part.Rows(40, "debts", func(s *State) *table.Table[QueueSlot, Debts] { return &s.Debts.Table },
+	(*Debts).Code))
 var _ = applies((*State).guaranteeOwed)
 
 func (s *Accounts) guaranteeOwed(e *event.GuaranteeOwed) error {

@@ -30,7 +30,8 @@ func TestDebtKeepsItsTime(t *testing.T) {
 	if late, ok := s.Debts.To(queue, 0); !ok || !late.Overdue || late.SinceMillis != since.SinceMillis {
 		t.Errorf("the debt is %+v, was %+v", late, since)
 	}
-	if other, ok := s.Debts.To(queue, s.Labels.Find("gpu")); !ok || other.Overdue || other.SinceMillis == since.SinceMillis {
+	if other, ok := s.Debts.To(queue, s.Labels.Find("gpu")); !ok || other.Overdue ||
+		other.SinceMillis == since.SinceMillis {
 		t.Errorf("the debt of the label is %+v", other)
 	}
 	apply(t, s, owed("root.a", "", yarn.DebtEnded), owed("root.a", "", yarn.DebtOwed))

@@ -155,5 +155,6 @@ func (s *Accounts) linkDynamicQueues() {
 	})
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Rows(34, "dynamic-queues", func(s *State) *table.Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Rows(34, "dynamic-queues",
+	func(s *State) *table.Table[QueueSlot, DynamicQueue] { return &s.DynamicQueues.Table }, (*DynamicQueue).Code),
 	Links: (*State).linkDynamicQueues, Agrees: agrees((*check.Tables).CheckDynamicQueues)})

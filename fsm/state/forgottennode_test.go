@@ -17,7 +17,8 @@ func forgotten(n NodeSlot, host string) *event.NodeForgotten {
 // leaves returns nodeManagers after the containers on node 1 have completed and the node was lost.
 func leaves(t failer) *State {
 	s := nodeManagers(t)
-	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(2, 1)},
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)},
+		&event.ContainerCompleted{Container: ref(2, 1)},
 		&event.NodeStateChanged{Node: 1, State: yarn.NodeLost})
 	return s
 }
@@ -52,7 +53,8 @@ func TestNodeForgotten(t *testing.T) {
 	}
 	for _, s := range []*State{s, r} {
 		apply(t, s, nodeUp(1, "new", gb(4)), nodeUp(4, "h4", gb(4)))
-		if n := s.Nodes.Get(1); n.ID.Host != "new" || n.NodeApplications != 0 || n.HeartbeatSession != 0 || n.Registered != s.Meta.NowMillis {
+		if n := s.Nodes.Get(1); n.ID.Host != "new" || n.NodeApplications != 0 || n.HeartbeatSession != 0 ||
+			n.Registered != s.Meta.NowMillis {
 			t.Errorf("what has the number next is %+v", n)
 		}
 	}
@@ -86,7 +88,8 @@ func TestHostChurnStateSize(t *testing.T) {
 			}
 		}
 		for _, n := range numbers {
-			for _, e := range []event.Event{&event.NodeStateChanged{Node: n, State: yarn.NodeLost}, &event.NodeForgotten{Node: n, ID: s.Nodes.Get(n).ID}} {
+			for _, e := range []event.Event{&event.NodeStateChanged{Node: n, State: yarn.NodeLost},
+				&event.NodeForgotten{Node: n, ID: s.Nodes.Get(n).ID}} {
 				if err := s.Apply(e); err != nil {
 					t.Fatal(err)
 				}

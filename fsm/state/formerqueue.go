@@ -27,5 +27,6 @@ func (s *State) leaveQueue(slot AppSlot) {
 	a.Queue = 0
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Rows(37, "former-queues", func(s *State) *table.Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Rows(37, "former-queues",
+	func(s *State) *table.Table[AppSlot, FormerQueue] { return &s.FormerQueues.Table }, (*FormerQueue).Code),
 	Agrees: agrees((*check.Tables).CheckFormerQueues)})

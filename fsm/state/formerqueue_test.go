@@ -11,15 +11,18 @@ import (
 // is forgotten, even if another queue gets the slot of that queue.
 func TestFormerQueue(t *testing.T) {
 	s := New()
-	apply(t, s, &event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level},
+	apply(t, s, &event.TimeAdvanced{NowMillis: 1000},
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}}},
-		&event.QueueCreated{Path: "root.ann", Leaf: true, State: yarn.QueueRunning}, &event.ApplicationSubmitted{App: 1, User: "ann", Queue: "root.ann"},
+		&event.QueueCreated{Path: "root.ann", Leaf: true, State: yarn.QueueRunning},
+		&event.ApplicationSubmitted{App: 1, User: "ann", Queue: "root.ann"},
 		&event.ApplicationEnded{App: 1, State: yarn.AppKilled})
 	queue := func() string { return s.QueueOf(s.Apps.Get(s.Apps.Find(1))) }
 	if q := queue(); q != "root.ann" || s.FormerQueues.Len() != 0 {
 		t.Errorf("it is in %q, and %d former queues are kept", q, s.FormerQueues.Len())
 	}
-	apply(t, s, &event.QueuesRemoved{Paths: []string{"root.ann"}}, &event.QueueCreated{Path: "root.bob", Leaf: true, State: yarn.QueueRunning})
+	apply(t, s, &event.QueuesRemoved{Paths: []string{"root.ann"}},
+		&event.QueueCreated{Path: "root.bob", Leaf: true, State: yarn.QueueRunning})
 	if q := queue(); q != "root.ann" {
 		t.Errorf("its queue was removed, and it is in %q", q)
 	}

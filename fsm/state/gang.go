@@ -111,7 +111,8 @@ func (s *Running) gangReserved(e *event.GangReserved) error {
 	case e.Members == 0 || int64(e.Members) > yarn.MaxGangMembers || e.ExpectedMillis <= 0 || !s.Nodes.Has(e.Node):
 		return broken(e, "no such node, or no members")
 	case e.Reservation != s.Meta.NextReservation+1 || e.Number != s.Meta.NextNumber(a):
-		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.Meta.NextNumber(a))
+		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1,
+			s.Meta.NextNumber(a))
 	}
 	n := s.Nodes.Mut(e.Node)
 	if !n.State.Usable() || n.Reservation != 0 || !s.Versions.Fits(size, n.Total) {
@@ -167,5 +168,6 @@ func (s *Running) gangEnded(e *event.GangEnded) error {
 	return nil
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Rows(35, "gangs", func(s *State) *table.Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Rows(35, "gangs",
+	func(s *State) *table.Table[AppSlot, Gang] { return &s.Gangs.Table }, (*Gang).Code),
 	Agrees: agrees((*check.Tables).CheckGangs)})

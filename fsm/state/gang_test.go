@@ -13,7 +13,8 @@ func gangOf(count int64) *event.GangDeclared {
 }
 
 func gangReserved(number uint64, container uint64, node NodeSlot, members uint32) *event.GangReserved {
-	return &event.GangReserved{Reservation: number, App: 1, Number: container, Node: node, Members: members, ExpectedMillis: 9000}
+	return &event.GangReserved{Reservation: number, App: 1, Number: container, Node: node, Members: members,
+		ExpectedMillis: 9000}
 }
 
 // ganged returns a world in which application 1 has a waiting gang of 3 members. Both nodes have
@@ -52,7 +53,8 @@ func TestGang(t *testing.T) {
 	if err != nil || !bytes.Equal(encode(back), encode(s)) || *back.Gangs.Get(app) != *s.Gangs.Get(app) {
 		t.Fatalf("from a snapshot: %v", err)
 	}
-	apply(t, s, ask(1, k1, 4, 3), &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelGangStarted}, &event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelGangStarted},
+	apply(t, s, ask(1, k1, 4, 3), &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelGangStarted},
+		&event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelGangStarted},
 		&event.GangStarted{App: 1}, allocated(1, 3, k1, 1), allocated(1, 4, k1, 1))
 	if g := s.Gangs.Get(app); g.State != GangStarting || g.Left != 1 {
 		t.Errorf("in between it is %+v", g)
@@ -114,27 +116,33 @@ func TestGangRefusals(t *testing.T) {
 		first []event.Event
 		e     event.Event
 	}{
-		"member alone":                     {nil, allocated(1, 1, k1, 1)},
-		"reserved as others are":           {[]event.Event{ask(2, k1, 2, 3), allocated(2, 1, k1, 1), allocated(2, 2, k1, 1)}, &event.ReservationMade{Reservation: 1, App: 1, Number: 1, Key: k1, Node: 1}},
-		"started without all asked":        {[]event.Event{ask(1, k1, 2, 3)}, &event.GangStarted{App: 1}},
-		"started while it holds nodes":     {[]event.Event{gangReserved(1, 1, 1, 2)}, &event.GangStarted{App: 1}},
-		"started twice":                    {[]event.Event{&event.GangStarted{App: 1}}, &event.GangStarted{App: 1}},
-		"started by none":                  {nil, &event.GangStarted{App: 2}},
-		"reserved without all asked":       {[]event.Event{ask(1, k1, 2, 3)}, gangReserved(1, 1, 1, 2)},
-		"reserved node":                    {[]event.Event{gangReserved(1, 1, 1, 2)}, gangReserved(2, 2, 1, 1)},
-		"smaller node":                     {nil, gangReserved(1, 1, 1, 3)},
-		"no members":                       {nil, gangReserved(1, 1, 1, 0)},
-		"unknown node":                     {nil, gangReserved(1, 1, 9, 1)},
-		"another number":                   {nil, gangReserved(2, 1, 1, 1)},
-		"another container":                {nil, gangReserved(1, 2, 1, 1)},
-		"never expected":                   {nil, &event.GangReserved{Reservation: 1, App: 1, Number: 1, Node: 1, Members: 1}},
-		"declared while it holds nodes":    {[]event.Event{gangReserved(1, 1, 1, 2)}, gangOf(2)},
-		"declared out of bounds":           {nil, gangOf(yarn.MaxGangMembers + 1)},
-		"declared for a reserved ask":      {[]event.Event{&event.GangEnded{App: 1, Cause: yarn.GangWithdrawn}, allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), &event.ReservationMade{Reservation: 1, App: 1, Number: 3, Key: k1, Node: 1}}, gangOf(2)},
-		"declared by an ended application": {[]event.Event{&event.AttemptEnded{App: 1}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled}}, gangOf(2)},
-		"ended while it holds nodes":       {[]event.Event{gangReserved(1, 1, 1, 2)}, &event.GangEnded{App: 1, Cause: yarn.GangTimedOut}},
-		"ended without a cause":            {nil, &event.GangEnded{App: 1}},
-		"none ended":                       {nil, &event.GangEnded{App: 2, Cause: yarn.GangTimedOut}},
+		"member alone": {nil, allocated(1, 1, k1, 1)},
+		"reserved as others are": {[]event.Event{ask(2, k1, 2, 3), allocated(2, 1, k1, 1), allocated(2, 2, k1, 1)},
+			&event.ReservationMade{Reservation: 1, App: 1, Number: 1, Key: k1, Node: 1}},
+		"started without all asked":    {[]event.Event{ask(1, k1, 2, 3)}, &event.GangStarted{App: 1}},
+		"started while it holds nodes": {[]event.Event{gangReserved(1, 1, 1, 2)}, &event.GangStarted{App: 1}},
+		"started twice":                {[]event.Event{&event.GangStarted{App: 1}}, &event.GangStarted{App: 1}},
+		"started by none":              {nil, &event.GangStarted{App: 2}},
+		"reserved without all asked":   {[]event.Event{ask(1, k1, 2, 3)}, gangReserved(1, 1, 1, 2)},
+		"reserved node":                {[]event.Event{gangReserved(1, 1, 1, 2)}, gangReserved(2, 2, 1, 1)},
+		"smaller node":                 {nil, gangReserved(1, 1, 1, 3)},
+		"no members":                   {nil, gangReserved(1, 1, 1, 0)},
+		"unknown node":                 {nil, gangReserved(1, 1, 9, 1)},
+		"another number":               {nil, gangReserved(2, 1, 1, 1)},
+		"another container":            {nil, gangReserved(1, 2, 1, 1)},
+		"never expected": {nil,
+			&event.GangReserved{Reservation: 1, App: 1, Number: 1, Node: 1, Members: 1}},
+		"declared while it holds nodes": {[]event.Event{gangReserved(1, 1, 1, 2)}, gangOf(2)},
+		"declared out of bounds":        {nil, gangOf(yarn.MaxGangMembers + 1)},
+		"declared for a reserved ask": {[]event.Event{&event.GangEnded{App: 1, Cause: yarn.GangWithdrawn},
+			allocated(1, 1, k1, 1), allocated(1, 2, k1, 1),
+			&event.ReservationMade{Reservation: 1, App: 1, Number: 3, Key: k1, Node: 1}}, gangOf(2)},
+		"declared by an ended application": {[]event.Event{&event.AttemptEnded{App: 1},
+			&event.ApplicationEnded{App: 1, State: yarn.AppKilled}}, gangOf(2)},
+		"ended while it holds nodes": {[]event.Event{gangReserved(1, 1, 1, 2)},
+			&event.GangEnded{App: 1, Cause: yarn.GangTimedOut}},
+		"ended without a cause": {nil, &event.GangEnded{App: 1}},
+		"none ended":            {nil, &event.GangEnded{App: 2, Cause: yarn.GangTimedOut}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := ganged(t)
@@ -156,8 +164,9 @@ func TestDigestTellsGangsApart(t *testing.T) {
 		"started":            {&event.GangStarted{App: 1}},
 		"held":               {gangReserved(1, 1, 1, 2)},
 		"held elsewhere":     {gangReserved(1, 1, 2, 2)},
-		"held later":         {&event.GangReserved{Reservation: 1, App: 1, Number: 1, Node: 1, Members: 2, ExpectedMillis: 9001}},
-		"held for fewer":     {gangReserved(1, 1, 1, 1)},
+		"held later": {&event.GangReserved{Reservation: 1, App: 1, Number: 1, Node: 1, Members: 2,
+			ExpectedMillis: 9001}},
+		"held for fewer": {gangReserved(1, 1, 1, 1)},
 	} {
 		f := base.Fork()
 		apply(t, f, events...)

@@ -129,7 +129,8 @@ var (
 func gb(n int64) yarn.Resource { return yarn.NewResource(n*1024, n) }
 
 func nodeUp(n NodeSlot, host string, total yarn.Resource) *event.NodeRegistered {
-	return &event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: host, Port: 1}, Rack: "/r" + host[len(host)-1:], Total: total}
+	return &event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: host, Port: 1},
+		Rack: "/r" + host[len(host)-1:], Total: total}
 }
 
 func submit(app uint32, user, queue string) *event.ApplicationSubmitted {

@@ -37,5 +37,6 @@ func (s *Cluster) ListedUnknown(lost bool) (nodes []*Node) {
 
 var _ = applies(func(s *State, e *event.NodeListsSet) error { return s.Hosts.Set(&s.Meta, e) })
 
-var _ = stored(1, part.Derived[State]{Part: part.Single(19, "hosts", func(s *State, c *codec.Coder) { s.Hosts.Code(c) }),
+var _ = stored(1, part.Derived[State]{Part: part.Single(19, "hosts",
+	func(s *State, c *codec.Coder) { s.Hosts.Code(c) }),
 	Agrees: func(s *State) error { return s.Hosts.Check() }})

@@ -11,8 +11,12 @@ import (
 	"rmd/yarn"
 )
 
-var _ = stored(1, part.Keyed(25, "labels", func(s *State) *table.Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).Code))
-var _ = stored(1, part.Rows(28, "labelled-containers", func(s *State) *table.Table[ContainerSlot, LabelSlot] { return &s.AskedLabels.Table }, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) }))
+var _ = stored(1, part.Keyed(25, "labels",
+	func(s *State) *table.Keyed[LabelSlot, Label, *Label] { return &s.Labels.Keyed }, (*Label).Code))
+var _ = stored(1, part.Rows(28, "labelled-containers",
+	func(s *State) *table.Table[ContainerSlot, LabelSlot] {
+		return &s.AskedLabels.Table
+	}, func(l *LabelSlot, c *codec.Coder) { codec.Slot(c, l) }))
 
 // LabelledNodes returns the hosts (with port 0) and NodeManagers that have a label, ordered by host
 // and port. A NodeManager is included if it is usable or has an entry of its own in the map.
@@ -341,7 +345,8 @@ func (s *Cluster) linkLabels() {
 	})
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Keyed(26, "labelled-hosts", func(s *State) *table.Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] {
-	return &s.LabelledHosts.Keyed
-}, (*LabelledHost).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(26, "labelled-hosts",
+	func(s *State) *table.Keyed[LabelledHostSlot, LabelledHost, *LabelledHost] {
+		return &s.LabelledHosts.Keyed
+	}, (*LabelledHost).Code),
 	Links: (*State).linkLabels})

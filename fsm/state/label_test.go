@@ -114,10 +114,13 @@ func TestReservationUnderALabel(t *testing.T) {
 func TestRelabelledNode(t *testing.T) {
 	s := labelled(t)
 	x, y := s.Labels.Find("gpu"), s.Labels.Find("ssd")
-	apply(t, s, submit(3, "ann", "root.a"), &event.ApplicationLabelled{App: 3, Label: "ssd", AMLabel: "gpu"}, on("h1", "gpu"),
-		&event.AttemptStarted{App: 3, Attempt: 1}, ask(3, k1, 1, 1), &event.AskLabelled{App: 3, Key: k1, Label: "gpu"}, &event.AttemptActivated{App: 3})
+	apply(t, s, submit(3, "ann", "root.a"), &event.ApplicationLabelled{App: 3, Label: "ssd", AMLabel: "gpu"},
+		on("h1", "gpu"),
+		&event.AttemptStarted{App: 3, Attempt: 1}, ask(3, k1, 1, 1), &event.AskLabelled{App: 3, Key: k1, Label: "gpu"},
+		&event.AttemptActivated{App: 3})
 	leaf, user := s.Queues.Find("root.a"), s.Apps.Get(s.Apps.Find(3)).UserSlot
-	if q, u := s.QueueUse(leaf, x), s.UserUse(user, x); q.AMUsed != gb(1) || u.AMUsed != gb(1) || s.Queues.Get(leaf).AMUsed != gb(1) {
+	if q, u := s.QueueUse(leaf, x), s.UserUse(user, x); q.AMUsed != gb(1) || u.AMUsed != gb(1) ||
+		s.Queues.Get(leaf).AMUsed != gb(1) {
 		t.Errorf("an AM of gpu: %+v, %+v; without a label %s", q, u, s.Queues.Get(leaf).AMUsed)
 	}
 	apply(t, s, &event.ContainerAllocated{App: 3, Number: 1, Key: k1, Node: 1, Locality: yarn.OffSwitch, AM: true},
@@ -132,7 +135,8 @@ func TestRelabelledNode(t *testing.T) {
 	if got := s.QueueUse(leaf, x); got != (Use{}) {
 		t.Errorf("gpu keeps %+v", got)
 	}
-	if got := s.QueueUse(leaf, y); got.Used != gb(3) || got.AMUsed != gb(1) || got.ActiveUsed != gb(0) && got.ActiveUsed != gb(3) {
+	if got := s.QueueUse(leaf, y); got.Used != gb(3) || got.AMUsed != gb(1) ||
+		got.ActiveUsed != gb(0) && got.ActiveUsed != gb(3) {
 		t.Errorf("ssd has %+v", got)
 	}
 	if a := appAt(t, s, 3); a.AMLabel != y || a.Details().Label != "ssd" || a.Details().AMLabel != "gpu" {
@@ -142,7 +146,8 @@ func TestRelabelledNode(t *testing.T) {
 	if err != nil || back.Digest() != s.Digest() || back.Nodes.Get(1).Label != y {
 		t.Errorf("restored: %v", err)
 	}
-	apply(t, s, &event.ContainerCompleted{Container: ref(3, 1)}, &event.AttemptEnded{App: 3}, &event.AttemptStarted{App: 3, Attempt: 2})
+	apply(t, s, &event.ContainerCompleted{Container: ref(3, 1)}, &event.AttemptEnded{App: 3},
+		&event.AttemptStarted{App: 3, Attempt: 2})
 	if a := appAt(t, s, 3); a.AMLabel != x {
 		t.Errorf("the next attempt's AM is for label %d", a.AMLabel)
 	}
@@ -152,13 +157,16 @@ func TestRelabelledNode(t *testing.T) {
 // container's node.
 func TestIncreaseOnARelabelledNode(t *testing.T) {
 	s := labelled(t)
-	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
+	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1},
+		&event.ContainerLaunched{Container: ref(1, 1)},
 		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(5)}, on("h1", "gpu"))
 	leaf := s.Queues.Find("root.a")
-	if got := s.QueueUse(leaf, s.Labels.Find("gpu")); got.Pending != gb(3) || got.Used != gb(2) || !s.Queues.Get(leaf).Pending.IsZero() {
+	if got := s.QueueUse(leaf, s.Labels.Find("gpu")); got.Pending != gb(3) || got.Used != gb(2) ||
+		!s.Queues.Get(leaf).Pending.IsZero() {
 		t.Errorf("gpu has %+v, %s waits without a label", got, s.Queues.Get(leaf).Pending)
 	}
-	apply(t, s, &event.ContainerIncreased{Container: ref(1, 1)}, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(1)})
+	apply(t, s, &event.ContainerIncreased{Container: ref(1, 1)},
+		&event.ContainerDecreased{Container: ref(1, 1), Size: gb(1)})
 	if got := s.QueueUse(leaf, s.Labels.Find("gpu")); got.Used != gb(1) {
 		t.Errorf("gpu has %+v", got)
 	}
@@ -169,7 +177,8 @@ func TestIncreaseOnARelabelledNode(t *testing.T) {
 func TestMoveWithLabels(t *testing.T) {
 	s := labelled(t)
 	x := s.Labels.Find("gpu")
-	apply(t, s, on("h1", "gpu"), ask(1, k1, 3, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
+	apply(t, s, on("h1", "gpu"), ask(1, k1, 3, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"},
+		allocated(1, 1, k1, 1),
 		ask(1, k2, 1, 2), allocated(1, 2, k2, 2), &event.ApplicationMoved{App: 1, Queue: "root.b.y"})
 	if got := s.QueueUse(s.Queues.Find("root.a"), x); got != (Use{}) {
 		t.Errorf("root.a keeps %+v", got)
@@ -187,7 +196,8 @@ func TestMoveWithLabels(t *testing.T) {
 // TestRestoredAskKeepsLabel checks that a restored ask keeps the label of its container.
 func TestRestoredAskKeepsLabel(t *testing.T) {
 	s := labelled(t)
-	apply(t, s, on("h1", "gpu"), ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1),
+	apply(t, s, on("h1", "gpu"), ask(1, k1, 1, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"},
+		allocated(1, 1, k1, 1),
 		&event.ContainerCompleted{Container: ref(1, 1), Restore: true})
 	if k := s.Asks.Find(s.Apps.Get(s.Apps.Find(1)), k1); k == 0 || s.Labels.Name(s.Asks.Get(k).Label) != "gpu" {
 		t.Error("the ask was put back without its label")
@@ -201,9 +211,11 @@ func TestLabelRefusals(t *testing.T) {
 	s := labelled(t)
 	apply(t, s, ask(1, k1, 1, 1), &event.LabelsRemoved{Names: []string{"ssd"}})
 	for _, e := range []event.Event{
-		label(""), &event.LabelsRemoved{Names: []string{"gpu", "never"}}, &event.LabelsRemoved{Names: []string{""}}, &event.LabelsRemoved{Names: []string{"ssd"}},
+		label(""), &event.LabelsRemoved{Names: []string{"gpu", "never"}}, &event.LabelsRemoved{Names: []string{""}},
+		&event.LabelsRemoved{Names: []string{"ssd"}},
 		on("h1", "gpu", "h2", "never"), on("h1", "ssd"), on("", "gpu"),
-		&event.AskLabelled{App: 9, Key: k1}, &event.AskLabelled{App: 1, Key: k2, Label: "gpu"}, &event.AskLabelled{App: 1, Key: k1, Label: "never"},
+		&event.AskLabelled{App: 9, Key: k1}, &event.AskLabelled{App: 1, Key: k2, Label: "gpu"},
+		&event.AskLabelled{App: 1, Key: k1, Label: "never"},
 		&event.AskMissesUpdated{App: 9, Key: k1}, &event.AskMissesUpdated{App: 1, Key: k2},
 		&event.ApplicationLabelled{App: 9}, &event.ApplicationLabelled{App: 1, Label: "gpu"},
 	} {
@@ -217,17 +229,22 @@ func TestLabelDigests(t *testing.T) {
 	s := labelled(t)
 	apply(t, s, ask(1, k1, 1, 1), submit(3, "ann", "root.a"))
 	for name, two := range map[string][2]event.Event{
-		"label":             {label("a"), label("b")},
-		"exclusivity":       {label("gpu"), &event.LabelsSet{Labels: []event.Label{{Name: "gpu"}}}},
-		"removed":           {&event.LabelsRemoved{Names: []string{"gpu"}}, &event.LabelsRemoved{Names: []string{"ssd"}}},
-		"node's label":      {on("h1", "gpu"), on("h1", "ssd")},
-		"node":              {on("h1", "gpu"), on("h2", "gpu")},
-		"NodeManager":       {on("h8", "gpu"), on("h8:1", "gpu")},
-		"ask":               {&event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, &event.AskLabelled{App: 1, Key: k1, Label: "ssd"}},
-		"misses":            {&event.AskMissesUpdated{App: 1, Key: k1, Missed: 1}, &event.AskMissesUpdated{App: 1, Key: k1, Missed: 2}},
-		"application":       {&event.ApplicationLabelled{App: 3, Label: "gpu"}, &event.ApplicationLabelled{App: 3, Label: "ssd"}},
-		"application's AM":  {&event.ApplicationLabelled{App: 3, AMLabel: "gpu"}, &event.ApplicationLabelled{App: 3, AMLabel: "ssd"}},
-		"application twice": {&event.ApplicationLabelled{App: 3, Label: "gpu"}, &event.ApplicationLabelled{App: 3, Label: "gpu", AMLabel: "gpu"}},
+		"label":        {label("a"), label("b")},
+		"exclusivity":  {label("gpu"), &event.LabelsSet{Labels: []event.Label{{Name: "gpu"}}}},
+		"removed":      {&event.LabelsRemoved{Names: []string{"gpu"}}, &event.LabelsRemoved{Names: []string{"ssd"}}},
+		"node's label": {on("h1", "gpu"), on("h1", "ssd")},
+		"node":         {on("h1", "gpu"), on("h2", "gpu")},
+		"NodeManager":  {on("h8", "gpu"), on("h8:1", "gpu")},
+		"ask": {&event.AskLabelled{App: 1, Key: k1, Label: "gpu"},
+			&event.AskLabelled{App: 1, Key: k1, Label: "ssd"}},
+		"misses": {&event.AskMissesUpdated{App: 1, Key: k1, Missed: 1},
+			&event.AskMissesUpdated{App: 1, Key: k1, Missed: 2}},
+		"application": {&event.ApplicationLabelled{App: 3, Label: "gpu"},
+			&event.ApplicationLabelled{App: 3, Label: "ssd"}},
+		"application's AM": {&event.ApplicationLabelled{App: 3, AMLabel: "gpu"},
+			&event.ApplicationLabelled{App: 3, AMLabel: "ssd"}},
+		"application twice": {&event.ApplicationLabelled{App: 3, Label: "gpu"},
+			&event.ApplicationLabelled{App: 3, Label: "gpu", AMLabel: "gpu"}},
 	} {
 		a, b := s.Fork(), s.Fork()
 		apply(t, a, two[0])
@@ -241,18 +258,22 @@ func TestLabelDigests(t *testing.T) {
 // TestCheckSeesLabels damages each record about labels.
 func TestCheckSeesLabels(t *testing.T) {
 	for name, spoil := range map[string]func(s *State){
-		"a label's total":         func(s *State) { s.Labels.Mut(1).Total = gb(1) },
-		"a label's nodes":         func(s *State) { s.Labels.Mut(1).Nodes++ },
-		"a node's label":          func(s *State) { s.Nodes.Mut(1).Label = 2 },
-		"a use":                   func(s *State) { s.LabelUses.Mut(1).Pending = gb(7) },
-		"an ask's label":          func(s *State) { s.Asks.Mut(s.Apps.Get(1).Asks).Label = 2 },
-		"a label not there":       func(s *State) { s.Asks.Mut(s.Apps.Get(1).Asks).Label = 9 },
-		"a removed label":         func(s *State) { s.Labels.Mut(1).Listed = false },
-		"a superfluous host":      func(s *State) { s.LabelledHosts.Put(yarn.NodeID{Host: "h7"}, 1); s.LabelledHosts.Mut(2).Label = 0 },
+		"a label's total":   func(s *State) { s.Labels.Mut(1).Total = gb(1) },
+		"a label's nodes":   func(s *State) { s.Labels.Mut(1).Nodes++ },
+		"a node's label":    func(s *State) { s.Nodes.Mut(1).Label = 2 },
+		"a use":             func(s *State) { s.LabelUses.Mut(1).Pending = gb(7) },
+		"an ask's label":    func(s *State) { s.Asks.Mut(s.Apps.Get(1).Asks).Label = 2 },
+		"a label not there": func(s *State) { s.Asks.Mut(s.Apps.Get(1).Asks).Label = 9 },
+		"a removed label":   func(s *State) { s.Labels.Mut(1).Listed = false },
+		"a superfluous host": func(s *State) {
+			s.LabelledHosts.Put(yarn.NodeID{Host: "h7"}, 1)
+			s.LabelledHosts.Mut(2).Label = 0
+		},
 		"a label of no container": func(s *State) { *s.AskedLabels.Place(40) = 1 },
 	} {
 		s := labelled(t)
-		apply(t, s, on("h1", "gpu"), ask(1, k1, 2, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"}, allocated(1, 1, k1, 1))
+		apply(t, s, on("h1", "gpu"), ask(1, k1, 2, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"},
+			allocated(1, 1, k1, 1))
 		if spoil(s); s.Check() == nil {
 			t.Errorf("%s is not seen", name)
 		}

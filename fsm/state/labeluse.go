@@ -115,5 +115,6 @@ func (s *Running) shiftLabels(a *App, sign int64) (all Use, containers int64) {
 	return all, containers
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Keyed(27, "label-uses", func(s *State) *table.Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses.Keyed }, (*LabelUse).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(27, "label-uses",
+	func(s *State) *table.Keyed[LabelUseSlot, LabelUse, *LabelUse] { return &s.LabelUses.Keyed }, (*LabelUse).Code),
 	Agrees: agrees((*check.Tables).CheckLabels)})

@@ -6,7 +6,8 @@ import (
 	"rmd/yarn"
 )
 
-var _ = stored(1, part.Rows(38, "large-containers", func(s *State) *table.Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).Code))
+var _ = stored(1, part.Rows(38, "large-containers",
+	func(s *State) *table.Table[LargeSlot, LargeContainer] { return &s.LargeContainers.Table }, (*LargeContainer).Code))
 
 // largeStep is how much later another one must be to be recorded, in milliseconds.
 const largeStep = 60_000

@@ -61,7 +61,8 @@ func TestLargeAllocated(t *testing.T) {
 				}
 				for label := range LabelSlot(3) {
 					if got := s.LargeContainers.AllocatedAt(label); label == on && got != want || label != on && got != 0 {
-						t.Errorf("dominant %v: label %d has had a large container at %d; want %d for label %d only", dominant, label, got, want, on)
+						t.Errorf("dominant %v: label %d has had a large container at %d; want %d for label %d only", dominant, label,
+							got, want, on)
 					}
 				}
 			})
@@ -78,10 +79,12 @@ func TestLargeIsRelativeToTheMeanNode(t *testing.T) {
 	apply(t, s, asked(box(2<<10+512, 1)), allocated(1, 1, k1, 1))
 	apply(t, smaller, asked(box(2<<10+511, 1)), allocated(1, 1, k1, 1))
 	if s.LargeContainers.AllocatedAt(0) != 5000 || smaller.LargeContainers.AllocatedAt(0) != 0 {
-		t.Errorf("half of the mean: at %d; less: at %d", s.LargeContainers.AllocatedAt(0), smaller.LargeContainers.AllocatedAt(0))
+		t.Errorf("half of the mean: at %d; less: at %d", s.LargeContainers.AllocatedAt(0),
+			smaller.LargeContainers.AllocatedAt(0))
 	}
 	alone := roomy(t, true)
-	apply(t, alone, &event.NodeResourceChanged{Node: 1, Total: box(2<<10, 8)}, &event.NodeStateChanged{Node: 1, State: yarn.NodeLost},
+	apply(t, alone, &event.NodeResourceChanged{Node: 1, Total: box(2<<10, 8)},
+		&event.NodeStateChanged{Node: 1, State: yarn.NodeLost},
 		asked(box(3<<10, 1)), allocated(1, 1, k1, 2))
 	if at := alone.LargeContainers.AllocatedAt(0); at != 0 {
 		t.Errorf("a lost node counts: at %d", at)
@@ -92,11 +95,13 @@ func TestLargeIsRelativeToTheMeanNode(t *testing.T) {
 // within the same minute does not count again.
 func TestLargeReserved(t *testing.T) {
 	s := roomy(t, true)
-	apply(t, s, ask(2, k1, 1, 1), allocated(2, 1, k1, 1), asked(gb(8)), &event.ReservationMade{Reservation: 1, App: 1, Number: 1, Key: k1, Node: 1})
+	apply(t, s, ask(2, k1, 1, 1), allocated(2, 1, k1, 1), asked(gb(8)),
+		&event.ReservationMade{Reservation: 1, App: 1, Number: 1, Key: k1, Node: 1})
 	if at := s.LargeContainers.AllocatedAt(0); at != 5000 {
 		t.Errorf("reserved at %d", at)
 	}
-	apply(t, s, &event.TimeAdvanced{NowMillis: 6000}, &event.ContainerCompleted{Container: ref(2, 1)}, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
+	apply(t, s, &event.TimeAdvanced{NowMillis: 6000}, &event.ContainerCompleted{Container: ref(2, 1)},
+		&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
 	if at := s.LargeContainers.AllocatedAt(0); at != 5000 {
 		t.Errorf("after the fulfillment: at %d", at)
 	}
@@ -127,7 +132,8 @@ func TestLargeIsRecordedByTheMinute(t *testing.T) {
 		give(s, step.after, step.node)
 		give(back, step.after, step.node)
 		if s.LargeContainers.AllocatedAt(0) != step.at || s.LargeContainers.Len() != step.labels {
-			t.Errorf("after %d ms on node %d: at %d, %d labels, want %+v", step.after, step.node, s.LargeContainers.AllocatedAt(0), s.LargeContainers.Len(), step)
+			t.Errorf("after %d ms on node %d: at %d, %d labels, want %+v", step.after, step.node,
+				s.LargeContainers.AllocatedAt(0), s.LargeContainers.Len(), step)
 		}
 		if !bytes.Equal(encode(back), encode(s)) || back.Digest() != s.Digest() {
 			t.Errorf("after %d ms: a restored state goes another way", step.after)
@@ -148,7 +154,8 @@ func TestLargeIsInTheDigest(t *testing.T) {
 	apply(t, a, allocated(1, 1, k1, 1))
 	apply(t, b, allocated(1, 1, k1, 1))
 	if a.LargeContainers.AllocatedAt(0) != b.LargeContainers.AllocatedAt(0) || a.Digest() == b.Digest() {
-		t.Errorf("at %d and %d, digests equal: %v", a.LargeContainers.AllocatedAt(0), b.LargeContainers.AllocatedAt(0), a.Digest() == b.Digest())
+		t.Errorf("at %d and %d, digests equal: %v", a.LargeContainers.AllocatedAt(0), b.LargeContainers.AllocatedAt(0),
+			a.Digest() == b.Digest())
 	}
 }
 

@@ -63,5 +63,6 @@ func (s *Running) LeasedFrom(r *Reservation) iter.Seq2[ContainerSlot, *Container
 	}
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Rows(36, "leases", func(s *State) *table.Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Rows(36, "leases",
+	func(s *State) *table.Table[ContainerSlot, Lease] { return &s.Leases.Table }, (*Lease).Code),
 	Agrees: agrees((*check.Tables).CheckLeases)})

@@ -21,7 +21,8 @@ func lent(number uint64, deadline int64) *event.ContainerLent {
 
 // recall returns an event that recalls a container with a lease.
 func recall(number uint64) *event.PreemptionAsked {
-	return &event.PreemptionAsked{Container: ref(1, number), Reservation: 1, Queue: "root.b.x", Cause: yarn.PreemptLease, DeadlineMillis: 2000}
+	return &event.PreemptionAsked{Container: ref(1, number), Reservation: 1, Queue: "root.b.x", Cause: yarn.PreemptLease,
+		DeadlineMillis: 2000}
 }
 
 // TestLease checks that a container has a lease until the container or the reservation ends.
@@ -32,7 +33,8 @@ func TestLease(t *testing.T) {
 	if s.Leases.Len() != 1 || *s.Leases.Get(slot) != (Lease{Reservation: 1, DeadlineMillis: 9000}) {
 		t.Fatalf("%d leases", s.Leases.Len())
 	}
-	if back, err := decode(encode(s)); err != nil || back.Leases.Len() != 1 || *back.Leases.Get(slot) != *s.Leases.Get(slot) {
+	if back, err := decode(encode(s)); err != nil || back.Leases.Len() != 1 ||
+		*back.Leases.Get(slot) != *s.Leases.Get(slot) {
 		t.Errorf("from a snapshot: %v", err)
 	}
 	f := s.Fork()

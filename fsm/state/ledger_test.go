@@ -34,9 +34,12 @@ func TestLedgerTable(t *testing.T) {
 		{"ask grows", nil, ask(2, k1, 2, 3), row{appPending: 2 * r}},
 		{"ask shrinks", []event.Event{ask(2, k1, 4, 3)}, ask(2, k1, 1, 3), row{appPending: -3 * r}},
 		{"ask changes its size", []event.Event{ask(2, k1, 4, 3)}, ask(2, k1, 4, 2), row{appPending: -4}},
-		{"a host's count is no demand", []event.Event{ask(2, k1, 4, 3)}, &event.AskChanged{App: 2, Key: k1, Name: "h1", Count: 9, Size: gb(3)}, row{}},
-		{"allocate", []event.Event{ask(2, k1, 2, 3)}, allocated(2, 1, k1, 1), row{appUsed: r, appPending: -r, userUsed: r, chainUsed: r, containers: 1, node: r}},
-		{"reserve", reserved[:4], reserved[4], row{appReserved: r, userUsed: r, chainUsed: r, chainReserved: r, containers: 1}},
+		{"a host's count is no demand", []event.Event{ask(2, k1, 4, 3)},
+			&event.AskChanged{App: 2, Key: k1, Name: "h1", Count: 9, Size: gb(3)}, row{}},
+		{"allocate", []event.Event{ask(2, k1, 2, 3)}, allocated(2, 1, k1, 1),
+			row{appUsed: r, appPending: -r, userUsed: r, chainUsed: r, containers: 1, node: r}},
+		{"reserve", reserved[:4], reserved[4], row{appReserved: r, userUsed: r, chainUsed: r, chainReserved: r,
+			containers: 1}},
 		{"re-reserve", reserved, &event.AskCountersUpdated{App: 2, Key: k1, Opportunities: 4, ReReservations: 1}, row{}},
 		{"fulfill", append(reserved, room), &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch},
 			row{appUsed: r, appReserved: -r, appPending: -r, chainReserved: -r, node: r}},
@@ -48,12 +51,16 @@ func TestLedgerTable(t *testing.T) {
 			row{appUsed: -r, appPending: r, userUsed: -r, chainUsed: -r, containers: -1, node: -r}},
 		{"put the ask back that was the last", []event.Event{ask(2, k1, 1, 3), allocated(2, 1, k1, 1)}, restore,
 			row{appUsed: -r, appPending: r, userUsed: -r, chainUsed: -r, containers: -1, node: -r}},
-		{"release what the node holds", []event.Event{ask(2, k1, 2, 3), allocated(2, 1, k1, 1)}, &event.ContainerReleased{Container: ref(2, 1)},
+		{"release what the node holds", []event.Event{ask(2, k1, 2, 3), allocated(2, 1, k1, 1)},
+			&event.ContainerReleased{Container: ref(2, 1)},
 			row{appUsed: -r, userUsed: -r, chainUsed: -r, containers: -1}},
-		{"the node reports the end of what was released", []event.Event{ask(2, k1, 2, 3), allocated(2, 1, k1, 1), &event.ContainerReleased{Container: ref(2, 1)}},
+		{"the node reports the end of what was released",
+			[]event.Event{ask(2, k1, 2, 3), allocated(2, 1, k1, 1), &event.ContainerReleased{Container: ref(2, 1)}},
 			&event.ContainerCompleted{Container: ref(2, 1)}, row{node: -r}},
-		{"launch", []event.Event{ask(2, k1, 2, 3), allocated(2, 1, k1, 1)}, &event.ContainerLaunched{Container: ref(2, 1)}, row{}},
-		{"attempt ends with containers kept", []event.Event{ask(2, k1, 3, 3), allocated(2, 1, k1, 1)}, &event.AttemptEnded{App: 2, Keep: true},
+		{"launch", []event.Event{ask(2, k1, 2, 3), allocated(2, 1, k1, 1)},
+			&event.ContainerLaunched{Container: ref(2, 1)}, row{}},
+		{"attempt ends with containers kept", []event.Event{ask(2, k1, 3, 3), allocated(2, 1, k1, 1)},
+			&event.AttemptEnded{App: 2, Keep: true},
 			row{appPending: -2 * r}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -131,7 +138,8 @@ func TestFulfillmentGivesReservedContainer(t *testing.T) {
 		&event.ContainerCompleted{Container: ref(1, 1)},
 		&event.ReservationFulfilled{Reservation: 1, Locality: yarn.RackLocal})
 	c := s.Containers.Get(s.Container(ref(2, 1)))
-	if c.Number != 1 || c.Key != k2 || c.Node != 1 || c.Size != gb(4) || c.Locality != yarn.RackLocal || c.State != yarn.ContainerAllocated {
+	if c.Number != 1 || c.Key != k2 || c.Node != 1 || c.Size != gb(4) || c.Locality != yarn.RackLocal ||
+		c.State != yarn.ContainerAllocated {
 		t.Errorf("the container is %+v", c)
 	}
 	if s.Nodes.Get(1).Reservation != 0 || s.Reservations.Find(1) != 0 || s.Meta.NextNumber(appAt(t, s, 2)) != 2 {
@@ -154,7 +162,8 @@ func TestReservationNewIDAfterRestore(t *testing.T) {
 	if s.Container(ref(2, 1)) != 0 {
 		t.Error("the container has the id of the epoch before")
 	}
-	if promised := yarn.ContainerNumber(2, 1); s.Container(ref(2, promised)) == 0 || s.Meta.NextNumber(appAt(t, s, 2)) != promised+1 {
+	if promised := yarn.ContainerNumber(2, 1); s.Container(ref(2, promised)) == 0 ||
+		s.Meta.NextNumber(appAt(t, s, 2)) != promised+1 {
 		t.Errorf("the container is not number %d, the next one is %d", promised, s.Meta.NextNumber(appAt(t, s, 2)))
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-var _ = stored(1, part.Rows(32, "lengths", func(s *State) *table.Table[record.LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).Code))
+var _ = stored(1, part.Rows(32, "lengths",
+	func(s *State) *table.Table[record.LengthsSlot, Lengths] { return &s.Lengths.Table }, (*Lengths).Code))
 
 // enoughLengths is the number of lengths below which LengthsOf prefers a wider history.
 const enoughLengths = 10

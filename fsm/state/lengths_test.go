@@ -15,7 +15,8 @@ func runs(t failer, s *State, millis int64, exit int32) {
 	n := s.Meta.NextNumber(s.Apps.Get(s.Apps.Find(1)))
 	a := s.Apps.Get(s.Apps.Find(1))
 	apply(t, s, ask(1, k1, 1, 1), allocated(1, n, k1, 1), &event.ResponseRecorded{App: 1, Response: a.Response + 1},
-		&event.TimeAdvanced{NowMillis: s.Meta.NowMillis + millis}, &event.ContainerCompleted{Container: ref(1, n), ExitStatus: exit},
+		&event.TimeAdvanced{NowMillis: s.Meta.NowMillis + millis},
+		&event.ContainerCompleted{Container: ref(1, n), ExitStatus: exit},
 		&event.ResponseRecorded{App: 1, Response: a.Response + 2}, &event.ResponseRecorded{App: 1, Response: a.Response + 3})
 }
 
@@ -31,7 +32,8 @@ func TestLengths(t *testing.T) {
 		runs(t, s, 5000, yarn.ExitSuccess)
 	}
 	l := s.LengthsOf(s.Apps.Get(s.Apps.Find(1)))
-	if s.Lengths.Len() != 4 || l == nil || l.Total() != 10 || l.Counts[length.Bucket(5000)] != 10 || l.Key != s.lengthKeys(s.Apps.Get(s.Apps.Find(1)))[3] {
+	if s.Lengths.Len() != 4 || l == nil || l.Total() != 10 || l.Counts[length.Bucket(5000)] != 10 ||
+		l.Key != s.lengthKeys(s.Apps.Get(s.Apps.Find(1)))[3] {
 		t.Fatalf("%d histories, %+v", s.Lengths.Len(), l)
 	}
 	if other := s.LengthsOf(s.Apps.Get(s.Apps.Find(2))); other == nil || other.Total() != 10 || other == l {
@@ -55,7 +57,8 @@ func TestLengths(t *testing.T) {
 		runs(t, s, 90_000, yarn.ExitSuccess)
 	}
 	runs(t, s, 90_000, yarn.ExitSuccess)
-	if l := s.LengthsOf(s.Apps.Get(s.Apps.Find(1))); l.Counts[length.Bucket(90_000)] != length.Most/2+1 || l.Counts[length.Bucket(5000)] != 5 {
+	if l := s.LengthsOf(s.Apps.Get(s.Apps.Find(1))); l.Counts[length.Bucket(90_000)] != length.Most/2+1 ||
+		l.Counts[length.Bucket(5000)] != 5 {
 		t.Errorf("old lengths count as much as new ones: %+v", l)
 	}
 }

@@ -96,6 +96,7 @@ func (s *Demand) putLocation(ask AskSlot, name NameSlot) {
 	s.setLocation(ask, name, count, relax)
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Rows(10, "locations", func(s *State) *table.Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Rows(10, "locations",
+	func(s *State) *table.Table[LocationSlot, Location] { return &s.Locations.Table }, (*Location).Code),
 	Links:  func(s *State) { s.Locations.Link(&s.Asks) },
 	Agrees: func(s *State) error { return s.Locations.Check(&s.Asks, &s.Names) }})

@@ -76,7 +76,8 @@ func TestLocationsAgainstAMap(t *testing.T) {
 			clear(want[i])
 		}
 		if s.Locations.Len() != 0 || s.Locations.Index.Len() != 0 {
-			t.Fatalf("without asks there are %d locations, of which %d are looked up", s.Locations.Len(), s.Locations.Index.Len())
+			t.Fatalf("without asks there are %d locations, of which %d are looked up", s.Locations.Len(),
+				s.Locations.Index.Len())
 		}
 	})
 }

@@ -28,12 +28,15 @@ func (m *machine) Submit(t *rapid.T) {
 	}
 	m.apply(t, &event.ApplicationSubmitted{
 		App: m.s.Meta.NextApp + rapid.Uint32Max(1).Draw(t, "gap"), Name: "app", Type: "T", Tags: []string{"t"},
-		User: drawOf(t, "user", machineUsers), Queue: drawOf(t, "queue", m.leaves()), Priority: rapid.Int32Range(-1, 3).Draw(t, "priority"),
-		AM: drawOf(t, "am", machineSizes), Unmanaged: rapid.Bool().Draw(t, "unmanaged"), KeepContainers: true, MaxAttempts: 3, Context: []byte("ctx")})
+		User: drawOf(t, "user", machineUsers), Queue: drawOf(t, "queue", m.leaves()),
+		Priority: rapid.Int32Range(-1, 3).Draw(t, "priority"),
+		AM:       drawOf(t, "am", machineSizes), Unmanaged: rapid.Bool().Draw(t, "unmanaged"), KeepContainers: true,
+		MaxAttempts: 3, Context: []byte("ctx")})
 }
 
 func (m *machine) Place(t *rapid.T) {
-	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptNone && !a.State.Ended() })
+	slot, a := pick(t, "application", &m.s.Apps,
+		func(a *App) bool { return a.AttemptState == AttemptNone && !a.State.Ended() })
 	if m.s.Placements.Of(slot) != nil {
 		t.Skip("it is placed")
 	}
@@ -61,7 +64,8 @@ func (m *machine) ActivateAttempt(t *rapid.T) {
 func (m *machine) RegisterAttempt(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptActive })
 	m.apply(t, &event.AttemptRegistered{App: a.ID.Seq, Host: "h", RPCPort: 5, TrackingURL: "u",
-		ClientKey: rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "key"), ClientAlgorithm: rapid.SampledFrom([]yarn.HMAC{yarn.HMACSHA1, yarn.HMACSHA256}).Draw(t, "algorithm")})
+		ClientKey:       rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "key"),
+		ClientAlgorithm: rapid.SampledFrom([]yarn.HMAC{yarn.HMACSHA1, yarn.HMACSHA256}).Draw(t, "algorithm")})
 }
 
 // Advance brings an application as far as possible in one step, so that short runs reach the later
@@ -85,7 +89,8 @@ func (m *machine) Advance(t *rapid.T) {
 func (m *machine) ChangeAsk(t *rapid.T) {
 	_, a := pick(t, "application", &m.s.Apps, (*App).Open)
 	m.apply(t, &event.AskChanged{App: a.ID.Seq, Key: drawOf(t, "key", machineKeys), Name: yarn.Any,
-		Count: rapid.Int64Range(0, 4).Draw(t, "count"), Size: drawOf(t, "size", machineSizes), Relax: rapid.Bool().Draw(t, "relax")})
+		Count: rapid.Int64Range(0, 4).Draw(t, "count"), Size: drawOf(t, "size", machineSizes),
+		Relax: rapid.Bool().Draw(t, "relax")})
 }
 
 func (m *machine) ChangeLocation(t *rapid.T) {
@@ -150,7 +155,8 @@ func (m *machine) endContainers(t *rapid.T, all []event.ContainerRef) {
 }
 
 func (m *machine) EndAttempt(t *rapid.T) {
-	slot, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState >= AttemptNonRunnable && a.AttemptState < AttemptEnded })
+	slot, a := pick(t, "application", &m.s.Apps,
+		func(a *App) bool { return a.AttemptState >= AttemptNonRunnable && a.AttemptState < AttemptEnded })
 	seq, keep := a.ID.Seq, rapid.Bool().Draw(t, "keep")
 	live, reservations := m.holdings(slot)
 	for _, r := range reservations {
@@ -159,7 +165,8 @@ func (m *machine) EndAttempt(t *rapid.T) {
 	if !keep {
 		m.endContainers(t, live)
 	}
-	m.apply(t, &event.AttemptEnded{App: seq, Final: yarn.FinalFailed, Keep: keep, Counts: rapid.Bool().Draw(t, "counts"), Diagnostics: "x", TrackingURL: "h"})
+	m.apply(t, &event.AttemptEnded{App: seq, Final: yarn.FinalFailed, Keep: keep, Counts: rapid.Bool().Draw(t, "counts"),
+		Diagnostics: "x", TrackingURL: "h"})
 }
 
 func (m *machine) EndApplication(t *rapid.T) {
@@ -169,7 +176,8 @@ func (m *machine) EndApplication(t *rapid.T) {
 	seq := a.ID.Seq
 	live, _ := m.holdings(slot)
 	m.endContainers(t, live)
-	m.apply(t, &event.ApplicationEnded{App: seq, State: yarn.AppFinished + yarn.ApplicationState(rapid.IntRange(0, 2).Draw(t, "how")),
+	m.apply(t, &event.ApplicationEnded{App: seq,
+		State: yarn.AppFinished + yarn.ApplicationState(rapid.IntRange(0, 2).Draw(t, "how")),
 		Final: yarn.FinalSucceeded, Diagnostics: "end"})
 }
 
@@ -196,7 +204,8 @@ func (m *machine) Configure(t *rapid.T) {
 		if !used[path] && rapid.Bool().Draw(t, "without "+path) {
 			return
 		}
-		if p := yarn.ParentQueue(path); p != "root" && e.Queues[len(e.Queues)-1].Path != p && yarn.ParentQueue(e.Queues[len(e.Queues)-1].Path) != p {
+		if p := yarn.ParentQueue(path); p != "root" && e.Queues[len(e.Queues)-1].Path != p &&
+			yarn.ParentQueue(e.Queues[len(e.Queues)-1].Path) != p {
 			e.Queues = append(e.Queues, parent(p))
 		}
 		q := leaf(path)

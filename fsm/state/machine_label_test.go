@@ -26,7 +26,8 @@ func (m *machine) listed(t *rapid.T) string {
 func (m *machine) SetLabels(t *rapid.T) {
 	var labels []event.Label
 	for range rapid.IntRange(1, 2).Draw(t, "labels") {
-		labels = append(labels, event.Label{Name: drawOf(t, "label", machineLabels), Exclusive: rapid.Bool().Draw(t, "exclusive")})
+		labels = append(labels, event.Label{Name: drawOf(t, "label", machineLabels),
+			Exclusive: rapid.Bool().Draw(t, "exclusive")})
 	}
 	m.apply(t, &event.LabelsSet{Labels: labels})
 }
@@ -42,7 +43,9 @@ func (m *machine) LabelNodes(t *rapid.T) {
 	}
 	var nodes []event.LabelledNode
 	for range rapid.IntRange(1, 3).Draw(t, "nodes") {
-		nodes = append(nodes, event.LabelledNode{ID: yarn.NodeID{Host: drawOf(t, "host", machineHosts), Port: rapid.Uint16Max(1).Draw(t, "port")}, Label: m.listed(t)})
+		nodes = append(nodes, event.LabelledNode{
+			ID:    yarn.NodeID{Host: drawOf(t, "host", machineHosts), Port: rapid.Uint16Max(1).Draw(t, "port")},
+			Label: m.listed(t)})
 	}
 	m.apply(t, &event.NodesLabelled{Nodes: nodes})
 }
@@ -56,10 +59,12 @@ func (m *machine) LabelAsk(t *rapid.T) {
 
 func (m *machine) CountMisses(t *rapid.T) {
 	_, k := pick(t, "ask", &m.s.Asks, func(k *Ask) bool { return k.IncreaseOf == 0 })
-	m.apply(t, &event.AskMissesUpdated{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key, Missed: rapid.Uint32Max(3).Draw(t, "missed")})
+	m.apply(t, &event.AskMissesUpdated{App: m.s.Apps.Get(k.App).ID.Seq, Key: k.Key,
+		Missed: rapid.Uint32Max(3).Draw(t, "missed")})
 }
 
 func (m *machine) LabelApplication(t *rapid.T) {
-	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return a.AttemptState == AttemptNone && !a.State.Ended() })
+	_, a := pick(t, "application", &m.s.Apps,
+		func(a *App) bool { return a.AttemptState == AttemptNone && !a.State.Ended() })
 	m.apply(t, &event.ApplicationLabelled{App: a.ID.Seq, Label: m.listed(t), AMLabel: m.listed(t)})
 }

@@ -19,13 +19,15 @@ func (m *machine) RegisterNode(t *rapid.T) {
 	}
 	m.apply(t, &event.NodeRegistered{Node: node, ID: id, HTTPPort: 8042, Rack: drawOf(t, "rack", []string{"/r1", "/r2"}),
 		Total: gb(rapid.Int64Range(4, 12).Draw(t, "total")), Version: "3",
-		NodeManager: rapid.IntRange(0, 3).Draw(t, "simulated") > 0,
-		Address:     drawOf(t, "address", []string{"", "10.0.0.1", "10.0.0.2"}), HeartbeatSession: rapid.Uint64().Draw(t, "session")})
+		NodeManager:      rapid.IntRange(0, 3).Draw(t, "simulated") > 0,
+		Address:          drawOf(t, "address", []string{"", "10.0.0.1", "10.0.0.2"}),
+		HeartbeatSession: rapid.Uint64().Draw(t, "session")})
 }
 
 func (m *machine) HearNode(t *rapid.T) {
 	slot, _ := pick(t, "node", &m.s.Nodes, func(*Node) bool { return true })
-	m.apply(t, &event.NodeHeard{Node: slot, HeartbeatSession: rapid.Uint64Min(1).Draw(t, "session"), Response: rapid.Int32Min(0).Draw(t, "response")})
+	m.apply(t, &event.NodeHeard{Node: slot, HeartbeatSession: rapid.Uint64Min(1).Draw(t, "session"),
+		Response: rapid.Int32Min(0).Draw(t, "response")})
 }
 
 func (m *machine) ChangeNodeSilence(t *rapid.T) {
@@ -48,16 +50,20 @@ func (m *machine) ChangeNodeState(t *rapid.T) {
 
 // LoseNode ends all containers and the reservation of a node, and then loses the node.
 func (m *machine) LoseNode(t *rapid.T) {
-	slot, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool { return n.State.Usable() && (n.Count > 0 || n.Reservation != 0) })
+	slot,
+		n := pick(t, "node", &m.s.Nodes,
+		func(n *Node) bool { return n.State.Usable() && (n.Count > 0 || n.Reservation != 0) })
 	var refs []event.ContainerRef
 	for _, c := range m.s.Containers.On(n) {
 		refs = append(refs, m.s.Apps.Ref(c))
 	}
 	if n.Reservation != 0 {
-		m.apply(t, &event.ReservationCancelled{Reservation: m.s.Reservations.Get(n.Reservation).Number, Cause: yarn.CancelNodeNotRunning})
+		m.apply(t, &event.ReservationCancelled{Reservation: m.s.Reservations.Get(n.Reservation).Number,
+			Cause: yarn.CancelNodeNotRunning})
 	}
 	for _, r := range refs {
-		m.apply(t, &event.ContainerCompleted{Container: r, ExitStatus: yarn.ExitAborted, Restore: m.restorable(m.s.Container(r))})
+		m.apply(t, &event.ContainerCompleted{Container: r, ExitStatus: yarn.ExitAborted,
+			Restore: m.restorable(m.s.Container(r))})
 	}
 	m.apply(t, &event.NodeStateChanged{Node: slot, State: yarn.NodeLost})
 }
@@ -96,7 +102,8 @@ func (m *machine) Allocate(t *rapid.T) {
 	node, _ := pick(t, "node", &m.s.Nodes, func(n *Node) bool {
 		return n.State.Usable() && n.Reservation == 0 && m.within(k.Size, n.Unallocated())
 	})
-	m.apply(t, &event.ContainerAllocated{App: a.ID.Seq, Number: m.s.Meta.NextNumber(a), Key: k.Key, Node: node, Locality: drawLocality(t), AM: k.AM})
+	m.apply(t, &event.ContainerAllocated{App: a.ID.Seq, Number: m.s.Meta.NextNumber(a), Key: k.Key, Node: node,
+		Locality: drawLocality(t), AM: k.AM})
 }
 
 func (m *machine) AllocateMore(t *rapid.T) { m.Allocate(t) }
@@ -106,13 +113,15 @@ func (m *machine) Reserve(t *rapid.T) {
 	node, _ := pick(t, "node", &m.s.Nodes, func(n *Node) bool {
 		return n.State.Usable() && n.Reservation == 0 && m.within(k.Size, n.Total) && !m.within(k.Size, n.Unallocated())
 	})
-	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: a.ID.Seq, Number: m.s.Meta.NextNumber(a), Key: k.Key, Node: node, AM: k.AM})
+	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: a.ID.Seq,
+		Number: m.s.Meta.NextNumber(a), Key: k.Key, Node: node, AM: k.AM})
 }
 
 // Crowd asks for one more container than fits on a node, so that it can be reserved.
 func (m *machine) Crowd(t *rapid.T) {
 	node, n := pick(t, "node", &m.s.Nodes, func(n *Node) bool {
-		return n.State.Usable() && n.Reservation == 0 && !n.Unallocated().Negative() && n.Total[yarn.Memory] > 4096 && n.Count > 0
+		return n.State.Usable() && n.Reservation == 0 && !n.Unallocated().Negative() &&
+			n.Total[yarn.Memory] > 4096 && n.Count > 0
 	})
 	_, a := pick(t, "application", &m.s.Apps, (*App).Activated)
 	seq, size := a.ID.Seq, n.Total
@@ -122,7 +131,8 @@ func (m *machine) Crowd(t *rapid.T) {
 		t.Skip("it has room")
 	}
 	a = m.s.Apps.Get(m.s.Apps.Find(seq))
-	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: seq, Number: m.s.Meta.NextNumber(a), Key: key, Node: node})
+	m.apply(t, &event.ReservationMade{Reservation: m.s.Meta.NextReservation + 1, App: seq, Number: m.s.Meta.NextNumber(a),
+		Key: key, Node: node})
 }
 
 func (m *machine) Fulfill(t *rapid.T) {
@@ -175,7 +185,8 @@ func (m *machine) Launch(t *rapid.T) {
 
 func (m *machine) Release(t *rapid.T) {
 	_, c := pick(t, "container", &m.s.Containers, func(c *Container) bool { return c.State.Live() })
-	m.apply(t, &event.ContainerReleased{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitAborted, Diagnostics: drawOf(t, "why", []string{"", "released"})})
+	m.apply(t, &event.ContainerReleased{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitAborted,
+		Diagnostics: drawOf(t, "why", []string{"", "released"})})
 }
 
 // restorable reports whether a container's ask may be restored.
@@ -187,8 +198,9 @@ func (m *machine) restorable(slot ContainerSlot) bool {
 
 func (m *machine) Complete(t *rapid.T) {
 	slot, c := pick(t, "container", &m.s.Containers, func(c *Container) bool { return c.State != yarn.ContainerCompleted })
-	m.apply(t, &event.ContainerCompleted{Container: m.s.Apps.Ref(c), ExitStatus: 7, Diagnostics: drawOf(t, "why", []string{"", "done"}),
-		Restore: m.restorable(slot) && rapid.Bool().Draw(t, "restore")})
+	m.apply(t, &event.ContainerCompleted{Container: m.s.Apps.Ref(c), ExitStatus: 7,
+		Diagnostics: drawOf(t, "why", []string{"", "done"}),
+		Restore:     m.restorable(slot) && rapid.Bool().Draw(t, "restore")})
 }
 
 func (m *machine) Time(t *rapid.T) {
@@ -219,7 +231,8 @@ func (m *machine) Tokens(t *rapid.T) {
 		t.Skip("no token")
 	default:
 		m.nextToken++
-		m.apply(t, &event.JoinTokenCreated{Hash: []byte{1, m.nextToken}, ExpiresMillis: m.s.Meta.NowMillis + 500, CreatedBy: "x"})
+		m.apply(t, &event.JoinTokenCreated{Hash: []byte{1, m.nextToken}, ExpiresMillis: m.s.Meta.NowMillis + 500,
+			CreatedBy: "x"})
 	}
 }
 
@@ -228,7 +241,8 @@ func (m *machine) Rare(t *rapid.T) {
 	case 0:
 		m.apply(t, &event.LevelRaised{Level: m.s.Meta.Level + 1})
 	case 1:
-		m.apply(t, &event.EpochRaised{Epoch: m.s.Meta.Epoch + 1, ClusterTimestamp: m.s.Meta.ClusterTimestamp + 1, Why: "restored"})
+		m.apply(t, &event.EpochRaised{Epoch: m.s.Meta.Epoch + 1, ClusterTimestamp: m.s.Meta.ClusterTimestamp + 1,
+			Why: "restored"})
 	default:
 		m.apply(t, &event.Audited{Who: "w", From: "f", Action: "a", Target: "t", Result: "ok"})
 	}

@@ -36,8 +36,10 @@ func (m *machine) AskPreemption(t *rapid.T) {
 	if m.s.Preemptions.Has(slot) {
 		t.Skip("it is warned")
 	}
-	e := &event.PreemptionAsked{Container: m.s.Apps.Ref(c), Queue: "root.b.x", Cause: drawOf(t, "cause", []yarn.PreemptionCause{yarn.PreemptGuarantee, yarn.PreemptBalance}),
-		DeadlineMillis: m.s.Meta.NowMillis + rapid.Int64Range(0, 15000).Draw(t, "wait"), Under: gb(2), Over: gb(1), Sets: 3, Cost: 9}
+	e := &event.PreemptionAsked{Container: m.s.Apps.Ref(c), Queue: "root.b.x",
+		Cause:          drawOf(t, "cause", []yarn.PreemptionCause{yarn.PreemptGuarantee, yarn.PreemptBalance}),
+		DeadlineMillis: m.s.Meta.NowMillis + rapid.Int64Range(0, 15000).Draw(t, "wait"), Under: gb(2), Over: gb(1),
+		Sets: 3, Cost: 9}
 	if r := m.s.Nodes.Get(c.Node).Reservation; r != 0 && m.s.Reservations.Get(r).IncreaseOf != slot {
 		e.Reservation = m.s.Reservations.Get(r).Number
 	}
@@ -60,9 +62,11 @@ func (m *machine) Preempt(t *rapid.T) {
 	c := m.warned(t)
 	app, before := c.App, m.s.Preempted.Of(c.App)
 	if c.Launched {
-		m.apply(t, &event.ContainerReleased{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitPreempted, Diagnostics: "preempted"})
+		m.apply(t, &event.ContainerReleased{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitPreempted,
+			Diagnostics: "preempted"})
 	} else {
-		m.apply(t, &event.ContainerCompleted{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitPreempted, Restore: m.restorable(m.s.Container(m.s.Apps.Ref(c)))})
+		m.apply(t, &event.ContainerCompleted{Container: m.s.Apps.Ref(c), ExitStatus: yarn.ExitPreempted,
+			Restore: m.restorable(m.s.Container(m.s.Apps.Ref(c)))})
 	}
 	if after := m.s.Preempted.Of(app); after.Containers+after.AMs != before.Containers+before.AMs+1 {
 		t.Fatalf("it has lost %+v, before %+v", after, before)

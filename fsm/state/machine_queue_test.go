@@ -23,7 +23,8 @@ func (m *machine) CreateQueue(t *rapid.T) {
 func (m *machine) SubmitToDynamicQueue(t *rapid.T) {
 	slot, _ := pick(t, "queue", &m.s.DynamicQueues, func(*DynamicQueue) bool { return true })
 	if q := m.s.Queues.Get(slot); q.Leaf {
-		m.apply(t, &event.ApplicationSubmitted{App: m.s.Meta.NextApp + 1, User: drawOf(t, "user", []string{"ann", "bob"}), Queue: q.Path, MaxAttempts: 1})
+		m.apply(t, &event.ApplicationSubmitted{App: m.s.Meta.NextApp + 1, User: drawOf(t, "user", []string{"ann", "bob"}),
+			Queue: q.Path, MaxAttempts: 1})
 	}
 }
 

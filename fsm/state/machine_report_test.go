@@ -54,7 +54,8 @@ func (m *machine) EndAll(t *rapid.T) {
 	for p := a.NodeApplications; p != 0; p = m.s.NodeApplications.Get(p).NextApp {
 		present[m.s.NodeApplications.Get(p).Node] = true
 	}
-	m.s.NodeApplications.Each(func(_ NodeApplicationSlot, p *NodeApplication) bool { // of a forgotten application with the same id
+	// of a forgotten application with the same id
+	m.s.NodeApplications.Each(func(_ NodeApplicationSlot, p *NodeApplication) bool {
 		if p.App == id && p.Slot == 0 {
 			pending[p.Node] = true
 		}
@@ -70,7 +71,8 @@ func (m *machine) EndAll(t *rapid.T) {
 	}
 	m.apply(t, &event.ApplicationEnded{App: seq, State: yarn.AppKilled, Final: yarn.FinalKilled})
 	m.s.Nodes.Each(func(node NodeSlot, n *Node) bool {
-		if must := pending[node] || present[node] && n.NodeManager && n.Heard(); must != (m.s.NodeApplications.Find(id, node) != 0) {
+		if must := pending[node] || present[node] && n.NodeManager &&
+			n.Heard(); must != (m.s.NodeApplications.Find(id, node) != 0) {
 			t.Fatalf("%s (%s, NodeManager %v) must be told of the end: %v", n.ID, n.State, n.NodeManager, must)
 		}
 		return true
@@ -103,9 +105,11 @@ func (m *machine) Access(t *rapid.T) {
 	}
 	hash := accessHash(byte(m.events))
 	hash[1], hash[2] = byte(m.events>>8), byte(m.events>>16)
-	m.apply(t, &event.AccessTokenSet{Name: name, Hash: hash, Role: rapid.SampledFrom(yarn.Roles()).Draw(t, "role"), ExpiresMillis: m.s.Meta.NowMillis + 5})
+	m.apply(t, &event.AccessTokenSet{Name: name, Hash: hash, Role: rapid.SampledFrom(yarn.Roles()).Draw(t, "role"),
+		ExpiresMillis: m.s.Meta.NowMillis + 5})
 }
 
 func (m *machine) SetAutopilot(t *rapid.T) {
-	m.apply(t, &event.AutopilotSet{CleanupDeadServers: rapid.Bool().Draw(t, "clean up"), DeadServerMillis: 60_000, LastContactMillis: 1 + int64(rapid.Uint8().Draw(t, "contact"))})
+	m.apply(t, &event.AutopilotSet{CleanupDeadServers: rapid.Bool().Draw(t, "clean up"), DeadServerMillis: 60_000,
+		LastContactMillis: 1 + int64(rapid.Uint8().Draw(t, "contact"))})
 }

@@ -23,7 +23,8 @@ func (m *machine) giveUpGrowth(t *rapid.T, e event.Event) {
 	}
 	if slot := m.s.Container(ref); slot != 0 && m.s.Resizes.Reserved(m.s.Containers.Get(slot)) {
 		r := m.s.Resizes.Get(m.s.Containers.Get(slot).Resize)
-		m.apply(t, &event.ReservationCancelled{Reservation: m.s.Reservations.Get(r.Reservation).Number, Cause: yarn.CancelResizeEnded})
+		m.apply(t, &event.ReservationCancelled{Reservation: m.s.Reservations.Get(r.Reservation).Number,
+			Cause: yarn.CancelResizeEnded})
 	}
 }
 
@@ -46,7 +47,8 @@ func (m *machine) Grow(t *rapid.T) {
 	slot, c := m.resizable(t, m.mayGrow)
 	n, before := m.s.Nodes.Get(c.Node).Allocated, c.Size
 	m.apply(t, &event.ContainerIncreased{Container: m.s.Apps.Ref(c)})
-	if now := m.s.Containers.Get(slot); now.Size == before || !before.Within(now.Size) || m.s.Nodes.Get(now.Node).Allocated == n {
+	if now := m.s.Containers.Get(slot); now.Size == before || !before.Within(now.Size) ||
+		m.s.Nodes.Get(now.Node).Allocated == n {
 		t.Fatal("it has not grown")
 	}
 }
@@ -65,7 +67,8 @@ func (m *machine) mayGrow(c *Container) bool {
 func (m *machine) ReserveToGrow(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool {
 		n := m.s.Nodes.Get(c.Node)
-		return n.State.Usable() && n.Reservation == 0 && n.Count > 1 && !n.Unallocated().Negative() && !m.s.Resizes.Reserved(c) && c.Size.Within(n.Total)
+		return n.State.Usable() && n.Reservation == 0 && n.Count > 1 && !n.Unallocated().Negative() &&
+			!m.s.Resizes.Reserved(c) && c.Size.Within(n.Total)
 	})
 	ref, size, whole := m.s.Apps.Ref(c), c.Size, m.s.Nodes.Get(c.Node).Total
 	node := c.Node
@@ -102,7 +105,8 @@ func (m *machine) GrowAndSay(t *rapid.T) {
 // SaySize is a node's report of the size of a container that was increased.
 func (m *machine) SaySize(t *rapid.T) {
 	_, c := m.resizable(t, func(c *Container) bool { return c.Sizing&SizeUnconfirmed != 0 })
-	size := drawOf(t, "size", []yarn.Resource{c.Size, m.s.Resizes.Of(c).Confirmed, gb(1), c.Size.Add(gb(1)), yarn.NewResource(1, 99)})
+	size := drawOf(t, "size", []yarn.Resource{c.Size, m.s.Resizes.Of(c).Confirmed, gb(1), c.Size.Add(gb(1)),
+		yarn.NewResource(1, 99)})
 	m.apply(t, &event.ContainerSizeReported{Container: m.s.Apps.Ref(c), Size: size})
 }
 

@@ -46,9 +46,11 @@ func (m *machine) holder(t *rapid.T, may func(h *apptoken.Holder) bool) *apptoke
 }
 
 func (m *machine) AddTokens(t *rapid.T) {
-	_, a := pick(t, "application", &m.s.Apps, func(a *App) bool { return !a.State.Ended() && m.s.AppTokens.Holder(a.ID.Seq) == nil })
+	_, a := pick(t, "application", &m.s.Apps,
+		func(a *App) bool { return !a.State.Ended() && m.s.AppTokens.Holder(a.ID.Seq) == nil })
 	list := drawTokens(t, 0)
-	m.apply(t, &event.TokensAdded{App: a.ID.Seq, Tokens: list, Conf: []byte("conf"), Keep: rapid.IntRange(0, 5).Draw(t, "keep") == 1,
+	m.apply(t, &event.TokensAdded{App: a.ID.Seq, Tokens: list, Conf: []byte("conf"),
+		Keep:  rapid.IntRange(0, 5).Draw(t, "keep") == 1,
 		Fetch: len(list) == 0 || rapid.Bool().Draw(t, "fetch"), DelayMillis: rapid.Int64Range(0, 2).Draw(t, "delay")})
 }
 
@@ -60,7 +62,8 @@ func (m *machine) RenewToken(t *rapid.T) {
 
 func (m *machine) FailTokenCall(t *rapid.T) {
 	k := m.token(t, func(k *apptoken.Token) bool { return k.Phase != apptoken.Lost })
-	m.apply(t, &event.TokenCallFailed{Token: k.Number, Final: k.Phase != apptoken.Ending && rapid.Bool().Draw(t, "final"), NextMillis: m.s.Meta.NowMillis + 5, Why: "refused"})
+	m.apply(t, &event.TokenCallFailed{Token: k.Number, Final: k.Phase != apptoken.Ending && rapid.Bool().Draw(t, "final"),
+		NextMillis: m.s.Meta.NowMillis + 5, Why: "refused"})
 }
 
 func (m *machine) ReleaseTokens(t *rapid.T) {

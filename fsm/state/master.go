@@ -33,7 +33,8 @@ func (s *Demand) attemptLaunched(e *event.AttemptLaunched) error {
 		return err
 	}
 	if !a.Charged() || a.MasterNumber == 0 || a.LaunchedMillis != 0 {
-		return broken(e, "attempt is in state %d, its AM container %d was launched at %d", a.AttemptState, a.MasterNumber, a.LaunchedMillis)
+		return broken(e, "attempt is in state %d, its AM container %d was launched at %d", a.AttemptState, a.MasterNumber,
+			a.LaunchedMillis)
 	}
 	s.changes.App(change.MasterLaunched, slot, a)
 	a.LaunchedMillis = s.Meta.NowMillis
@@ -73,7 +74,8 @@ func (s *Running) attemptResynced(e *event.AttemptResynced) error {
 		return err
 	}
 	if a.AttemptState != AttemptRegistered || a.Response == 0 || a.Reservations != 0 {
-		return broken(e, "attempt is in state %d with response %d, reservations: %v", a.AttemptState, a.Response, a.Reservations != 0)
+		return broken(e, "attempt is in state %d with response %d, reservations: %v", a.AttemptState, a.Response,
+			a.Reservations != 0)
 	}
 	for _, c := range s.Containers.UndeliveredTo(a) {
 		if c.State.Live() && c.GrantedIn == 0 && !c.AM {
@@ -109,5 +111,6 @@ func (s *Running) redeliver(a *App) {
 
 var _ = applies(func(s *State, e *event.AttemptReported) error { return s.Apps.AttemptReported(&s.Meta, e) })
 
-var _ = stored(1, part.Derived[State]{Part: part.Rows(16, "attempts", func(s *State) *table.Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Rows(16, "attempts",
+	func(s *State) *table.Table[AttemptSlot, Attempt] { return &s.Attempts.Table }, (*Attempt).Code),
 	Agrees: agrees((*check.Tables).CheckMasters)})

@@ -16,7 +16,8 @@ func withMaster(t failer) *State {
 	s := world(t)
 	am := allocated(3, 1, k1, 2)
 	am.AM = true
-	apply(t, s, submit(3, "cid", "root.b.y"), at(2000), &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3}, ask(3, k1, 1, 1), am)
+	apply(t, s, submit(3, "cid", "root.b.y"), at(2000), &event.AttemptStarted{App: 3, Attempt: 1},
+		&event.AttemptActivated{App: 3}, ask(3, k1, 1, 1), am)
 	return s
 }
 
@@ -34,7 +35,8 @@ func TestAMContainerLifecycle(t *testing.T) {
 	}
 	refuse(t, f, &event.AttemptLaunched{App: 3})
 	refuse(t, f, &event.AttemptRegistered{App: 3, ClientAlgorithm: yarn.HMACs})
-	apply(t, s, &event.AttemptRegistered{App: 3, Host: "h"}, at(3000), &event.AttemptLaunched{App: 3}, at(3500), &event.ContainerLaunched{Container: ref(3, 1)})
+	apply(t, s, &event.AttemptRegistered{App: 3, Host: "h"}, at(3000), &event.AttemptLaunched{App: 3}, at(3500),
+		&event.ContainerLaunched{Container: ref(3, 1)})
 	if a := appAt(t, s, 3); a.LaunchedMillis != 3000 {
 		t.Errorf("told by its launcher, after it had registered: launched at %d", a.LaunchedMillis)
 	}
@@ -43,12 +45,14 @@ func TestAMContainerLifecycle(t *testing.T) {
 
 func TestAMContainerByReservation(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 1, 8), allocated(1, 1, k1, 1), submit(3, "cid", "root.b.y"), &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3}, ask(3, k1, 1, 2),
+	apply(t, s, ask(1, k1, 1, 8), allocated(1, 1, k1, 1), submit(3, "cid", "root.b.y"),
+		&event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3}, ask(3, k1, 1, 2),
 		&event.ReservationMade{Reservation: 1, App: 3, Number: 1, Key: k1, Node: 1, AM: true})
 	if a := appAt(t, s, 3); a.MasterNumber != 0 || s.Master(a) != 0 {
 		t.Errorf("reserved: %+v", a)
 	}
-	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)},
+		&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
 	if a := appAt(t, s, 3); a.MasterNumber != 1 || a.MasterNode != 1 {
 		t.Errorf("fulfilled: %+v", a)
 	}
@@ -58,23 +62,31 @@ func TestAMContainerByReservation(t *testing.T) {
 // delivered, while its containers still count.
 func TestFinishing(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 3, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, allocated(1, 2, k1, 1),
+	apply(t, s, ask(1, k1, 3, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1},
+		allocated(1, 2, k1, 1),
 		&event.ContainerLaunched{Container: ref(1, 1)})
 	before := *queueAt(t, s, "root.a")
-	apply(t, s, at(4000), &event.AttemptUnregistered{App: 1, Final: yarn.FinalSucceeded, Diagnostics: "done", TrackingURL: "history"})
+	apply(t, s, at(4000), &event.AttemptUnregistered{App: 1, Final: yarn.FinalSucceeded, Diagnostics: "done",
+		TrackingURL: "history"})
 	a, q := appAt(t, s, 1), queueAt(t, s, "root.a")
-	if a.AttemptState != AttemptFinishing || a.Shown() != yarn.AppFinished || a.State != yarn.AppRunning || a.Final != yarn.FinalSucceeded ||
-		a.Details().Diagnostics != "done" || a.Details().TrackingURL != "history" || a.FinishMillis != 4000 || a.Progress != WholeProgress {
+	if a.AttemptState != AttemptFinishing || a.Shown() != yarn.AppFinished || a.State != yarn.AppRunning ||
+		a.Final != yarn.FinalSucceeded ||
+		a.Details().Diagnostics != "done" || a.Details().TrackingURL != "history" || a.FinishMillis != 4000 ||
+		a.Progress != WholeProgress {
 		t.Errorf("it is %+v", a)
 	}
-	if a.Asks != 0 || a.Undelivered != 0 || !a.Pending.IsZero() || a.Live != 2 || a.Activated() || a.Open() || !a.Runnable() {
+	if a.Asks != 0 || a.Undelivered != 0 || !a.Pending.IsZero() || a.Live != 2 || a.Activated() || a.Open() ||
+		!a.Runnable() {
 		t.Errorf("it asks %v, is told %v, holds %d", a.Asks, a.Undelivered, a.Live)
 	}
-	if q.Used != before.Used || q.AMUsed != gb(1) || q.ActiveApps != 1 || q.Runnable != 1 || !q.Pending.IsZero() || q.ActiveUsers != 0 {
+	if q.Used != before.Used || q.AMUsed != gb(1) || q.ActiveApps != 1 || q.Runnable != 1 || !q.Pending.IsZero() ||
+		q.ActiveUsers != 0 {
 		t.Errorf("its leaf: %+v, before %+v", q, before)
 	}
-	for _, e := range []event.Event{ask(1, k1, 1, 1), &event.AttemptUnregistered{App: 1}, &event.AttemptResynced{App: 1}, &event.AttemptReported{App: 1},
-		&event.AttemptRegistered{App: 1}, &event.ContainerCompleted{Container: ref(1, 2), Restore: true}, &event.AttemptEnded{App: 1},
+	for _, e := range []event.Event{ask(1, k1, 1, 1), &event.AttemptUnregistered{App: 1}, &event.AttemptResynced{App: 1},
+		&event.AttemptReported{App: 1},
+		&event.AttemptRegistered{App: 1}, &event.ContainerCompleted{Container: ref(1, 2), Restore: true},
+		&event.AttemptEnded{App: 1},
 		&event.ApplicationEnded{App: 1, State: yarn.AppFinished}} {
 		refuse(t, s, e)
 	}
@@ -82,11 +94,13 @@ func TestFinishing(t *testing.T) {
 	if q := queueAt(t, s, "root.b.y"); q.AMUsed != gb(1) || q.Runnable != 1 || q.Used != gb(4) {
 		t.Errorf("moved: %+v", q)
 	}
-	apply(t, s, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerReleased{Container: ref(1, 1)}, &event.AttemptEnded{App: 1, Final: yarn.FinalSucceeded, Diagnostics: "done"})
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerReleased{Container: ref(1, 1)},
+		&event.AttemptEnded{App: 1, Final: yarn.FinalSucceeded, Diagnostics: "done"})
 	if q := queueAt(t, s, "root.b.y"); q.Apps() != 0 || q.Runnable != 0 || !q.AMUsed.IsZero() || !q.Used.IsZero() {
 		t.Errorf("ended: %+v", q)
 	}
-	if h := s.Attempts.Get(appAt(t, s, 1).History); !h.Unregistered || h.Final != yarn.FinalSucceeded || h.TrackingURL != "history" {
+	if h := s.Attempts.Get(appAt(t, s, 1).History); !h.Unregistered || h.Final != yarn.FinalSucceeded ||
+		h.TrackingURL != "history" {
 		t.Errorf("remembered: %+v", h)
 	}
 }
@@ -95,12 +109,16 @@ func TestFinishing(t *testing.T) {
 // delivered again, and everything else is dropped.
 func TestResync(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 9, 1), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), allocated(1, 3, k1, 1), &event.ResponseRecorded{App: 1, Response: 4},
-		&event.ResponseRecorded{App: 1, Response: 5}, &event.ContainerLaunched{Container: ref(1, 1)}, &event.ContainerLaunched{Container: ref(1, 2)},
-		&event.ContainerReleased{Container: ref(1, 2)}, &event.ResponseRecorded{App: 1, Response: 6}, // the completion of 2 is delivered, and not acknowledged
+	apply(t, s, ask(1, k1, 9, 1), allocated(1, 1, k1, 1), allocated(1, 2, k1, 1), allocated(1, 3, k1, 1),
+		&event.ResponseRecorded{App: 1, Response: 4},
+		&event.ResponseRecorded{App: 1, Response: 5}, &event.ContainerLaunched{Container: ref(1, 1)},
+		&event.ContainerLaunched{Container: ref(1, 2)},
+		// the completion of 2 is delivered, and not acknowledged
+		&event.ContainerReleased{Container: ref(1, 2)}, &event.ResponseRecorded{App: 1, Response: 6},
 		allocated(1, 4, k1, 1), allocated(1, 5, k1, 2), &event.BlacklistChanged{App: 1, Add: []string{"h9"}})
 	refuse(t, s, &event.AttemptResynced{App: 1}) // 4 and 5 live and were never delivered
-	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.ContainerReleased{Container: ref(1, 5)}, &event.ContainerCompleted{Container: ref(1, 3)},
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.ContainerReleased{Container: ref(1, 5)},
+		&event.ContainerCompleted{Container: ref(1, 3)},
 		&event.AttemptResynced{App: 1})
 	a := appAt(t, s, 1)
 	if a.Response != 0 || a.Asks != 0 || a.Outstanding != 0 || a.Blacklist != nil || a.AttemptState != AttemptRegistered {
@@ -119,7 +137,8 @@ func TestResync(t *testing.T) {
 			t.Errorf("container %d: granted in %d, ended in %d", number, c.GrantedIn, c.CompletedIn)
 		}
 	}
-	apply(t, s, &event.ResponseRecorded{App: 1, Response: 2}, &event.ContainerCompleted{Container: ref(1, 5)}, &event.ContainerCompleted{Container: ref(1, 2)})
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 2}, &event.ContainerCompleted{Container: ref(1, 5)},
+		&event.ContainerCompleted{Container: ref(1, 2)})
 	if s.Containers.Len() != 1 || appAt(t, s, 1).Undelivered != 0 {
 		t.Errorf("%d containers are left, to be told %v", s.Containers.Len(), told(t, s, 1))
 	}
@@ -133,26 +152,32 @@ func TestResync(t *testing.T) {
 // cleared fields.
 func TestHistory(t *testing.T) {
 	s := withMaster(t)
-	apply(t, s, at(3000), &event.AttemptLaunched{App: 3}, at(3500), &event.AttemptRegistered{App: 3, Host: "h", RPCPort: 5, TrackingURL: "u"},
-		&event.AttemptReported{App: 3, Progress: 4200, TrackingURL: "u2"}, &event.BlacklistChanged{App: 3, Add: []string{"h7"}})
+	apply(t, s, at(3000), &event.AttemptLaunched{App: 3}, at(3500),
+		&event.AttemptRegistered{App: 3, Host: "h", RPCPort: 5, TrackingURL: "u"},
+		&event.AttemptReported{App: 3, Progress: 4200, TrackingURL: "u2"},
+		&event.BlacklistChanged{App: 3, Add: []string{"h7"}})
 	if a := appAt(t, s, 3); a.Progress != 4200 || a.Details().TrackingURL != "u2" {
 		t.Errorf("reported: %+v", a)
 	}
 	apply(t, s, &event.AttemptReported{App: 3, Progress: 4300}, &event.ContainerCompleted{Container: ref(3, 1)}, at(4000),
 		&event.AttemptEnded{App: 3, Final: yarn.FinalFailed, Counts: true, Diagnostics: "first"})
 	a := appAt(t, s, 3)
-	want := Attempt{App: s.Apps.Find(3), Number: 1, Final: yarn.FinalFailed, Counted: true, StartedMillis: 2000, LaunchedMillis: 3000, EndedMillis: 4000,
+	want := Attempt{App: s.Apps.Find(3), Number: 1, Final: yarn.FinalFailed, Counted: true, StartedMillis: 2000,
+		LaunchedMillis: 3000, EndedMillis: 4000,
 		MasterNumber: 1, MasterNode: 2, Host: "h", RPCPort: 5, TrackingURL: "u2", Diagnostics: "first"}
 	if got := *s.Attempts.Get(a.History); got != want {
 		t.Errorf("remembered %+v\nwant %+v", got, want)
 	}
-	if a.MasterNumber != 1 || a.Details().Host != "h" || a.Progress != 4300 || a.Details().Diagnostics != "first" || s.Master(a) != 0 {
+	if a.MasterNumber != 1 || a.Details().Host != "h" || a.Progress != 4300 || a.Details().Diagnostics != "first" ||
+		s.Master(a) != 0 {
 		t.Errorf("after its end it reads %+v", a)
 	}
 	first := a.History
 	apply(t, s, at(5000), &event.AttemptStarted{App: 3, Attempt: 2})
-	if a := appAt(t, s, 3); a.MasterNumber != 0 || a.MasterNode != 0 || a.LaunchedMillis != 0 || a.FinishMillis != 0 || a.Progress != 0 || a.Details().Host != "" || a.RPCPort != 0 ||
-		a.Details().TrackingURL != "" || a.Details().Diagnostics != "" || a.Final != yarn.FinalUndefined || a.Blacklist != nil || a.AttemptMillis != 5000 || a.History != first {
+	if a := appAt(t, s, 3); a.MasterNumber != 0 || a.MasterNode != 0 || a.LaunchedMillis != 0 || a.FinishMillis != 0 ||
+		a.Progress != 0 || a.Details().Host != "" || a.RPCPort != 0 ||
+		a.Details().TrackingURL != "" || a.Details().Diagnostics != "" || a.Final != yarn.FinalUndefined ||
+		a.Blacklist != nil || a.AttemptMillis != 5000 || a.History != first {
 		t.Errorf("the second attempt begins as %+v", a)
 	}
 	apply(t, s, &event.AttemptEnded{App: 3, Final: yarn.FinalKilled})
@@ -170,7 +195,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	s := world(t)
 	apply(t, s, submit(3, "cid", "root.b.y"))
 	for n := uint32(1); n <= MaxHistory+3; n++ {
-		for _, e := range []event.Event{&event.AttemptStarted{App: 3, Attempt: n}, &event.AttemptEnded{App: 3, Final: yarn.FinalFailed, Counts: n%2 == 0}} {
+		for _, e := range []event.Event{&event.AttemptStarted{App: 3, Attempt: n},
+			&event.AttemptEnded{App: 3, Final: yarn.FinalFailed, Counts: n%2 == 0}} {
 			if err := s.Apply(e); err != nil {
 				t.Fatal(err)
 			}
@@ -180,8 +206,10 @@ func TestHistoryIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := appAt(t, s, 3)
-	if s.Attempts.Len() != MaxHistory || s.Attempts.Get(a.History).Number != MaxHistory+3 || a.Failures != (MaxHistory+3)/2 {
-		t.Errorf("%d are remembered, the newest is %d, %d failed", s.Attempts.Len(), s.Attempts.Get(a.History).Number, a.Failures)
+	if s.Attempts.Len() != MaxHistory || s.Attempts.Get(a.History).Number != MaxHistory+3 ||
+		a.Failures != (MaxHistory+3)/2 {
+		t.Errorf("%d are remembered, the newest is %d, %d failed", s.Attempts.Len(),
+			s.Attempts.Get(a.History).Number, a.Failures)
 	}
 }
 
@@ -190,7 +218,8 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestApplicationIDBlocks(t *testing.T) {
 	s := world(t)
 	apply(t, s, &event.ApplicationIDsReserved{App: 3, Count: 1}, &event.ApplicationIDsReserved{App: 4, Count: 1000})
-	for _, e := range []event.Event{&event.ApplicationIDsReserved{App: 4, Count: 1}, &event.ApplicationIDsReserved{App: 1004},
+	for _, e := range []event.Event{&event.ApplicationIDsReserved{App: 4, Count: 1},
+		&event.ApplicationIDsReserved{App: 1004},
 		&event.ApplicationIDsReserved{App: 1004, Count: 1<<32 - 1004}} {
 		refuse(t, s, e)
 	}
@@ -227,7 +256,8 @@ func TestIssuedIDsAnyOrder(t *testing.T) {
 // count for the next attempt.
 func TestKeptContainersNotRedelivered(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 1, 1), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerLaunched{Container: ref(1, 1)},
+	apply(t, s, ask(1, k1, 1, 1), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 3},
+		&event.ContainerLaunched{Container: ref(1, 1)},
 		&event.AttemptEnded{App: 1, Keep: true}, &event.AttemptStarted{App: 1, Attempt: 2})
 	if c := s.Containers.Get(s.Container(ref(1, 1))); c.GrantedIn != DeliveredEarlier {
 		t.Errorf("it was told in response %d", c.GrantedIn)
@@ -240,7 +270,8 @@ func TestKeys(t *testing.T) {
 		return &event.MasterKeyCreated{Which: which, ID: id, Bytes: []byte{byte(id)}, ActivateMillis: 9000}
 	}
 	apply(t, s, made(yarn.KeyNM, 1))
-	if k := s.Keys(yarn.KeyNM); k.Current.ID != 1 || k.Next.ID != 0 || k.MadeMillis != 1000 || k.ActivateMillis != 0 || string(k.Current.Bytes) != "\x01" {
+	if k := s.Keys(yarn.KeyNM); k.Current.ID != 1 || k.Next.ID != 0 || k.MadeMillis != 1000 || k.ActivateMillis != 0 ||
+		string(k.Current.Bytes) != "\x01" {
 		t.Errorf("the first is in force at once: %+v", k)
 	}
 	refuse(t, s, made(yarn.KeyNM, 3))
@@ -253,7 +284,8 @@ func TestKeys(t *testing.T) {
 	if k := s.Keys(yarn.KeyNM); k.Current.ID != 1 || k.Next.ID != 2 || k.MadeMillis != 5000 || k.ActivateMillis != 9000 {
 		t.Errorf("the next waits: %+v", k)
 	}
-	apply(t, s, &event.KeyActivated{Which: yarn.KeyNM}, made(yarn.KeyNM, 3), &event.KeyActivated{Which: yarn.KeyNM}, &event.EpochRaised{Epoch: 1, ClusterTimestamp: 78})
+	apply(t, s, &event.KeyActivated{Which: yarn.KeyNM}, made(yarn.KeyNM, 3), &event.KeyActivated{Which: yarn.KeyNM},
+		&event.EpochRaised{Epoch: 1, ClusterTimestamp: 78})
 	if k := s.Keys(yarn.KeyNM); k.Previous.ID != 2 || k.Current.ID != 3 || k.Next.ID != 0 || s.Meta.NextKey != 1<<20 {
 		t.Errorf("activated twice: %+v, the next after a restore is after %d", k, s.Meta.NextKey)
 	}
@@ -261,7 +293,8 @@ func TestKeys(t *testing.T) {
 
 func TestDelegationTokens(t *testing.T) {
 	s := world(t)
-	issue := &event.DelegationTokenIssued{Sequence: 1, Owner: "ann", Renewer: "yarn", RealUser: "oozie", KeyID: 1, MaxMillis: 9000, ExpiresMillis: 3000}
+	issue := &event.DelegationTokenIssued{Sequence: 1, Owner: "ann", Renewer: "yarn", RealUser: "oozie", KeyID: 1,
+		MaxMillis: 9000, ExpiresMillis: 3000}
 	refuse(t, s, issue)
 	key := func(id int32) *event.MasterKeyCreated {
 		return &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: id, Bytes: []byte{1}}
@@ -272,14 +305,16 @@ func TestDelegationTokens(t *testing.T) {
 	refuse(t, s, &bad)
 	apply(t, s, issue)
 	refuse(t, s, issue)
-	want := DelegationToken{Sequence: 1, Owner: "ann", Renewer: "yarn", RealUser: "oozie", KeyID: 1, IssuedMillis: 1000, MaxMillis: 9000, ExpiresMillis: 3000}
+	want := DelegationToken{Sequence: 1, Owner: "ann", Renewer: "yarn", RealUser: "oozie", KeyID: 1, IssuedMillis: 1000,
+		MaxMillis: 9000, ExpiresMillis: 3000}
 	if d := s.Delegations.Find(1); d == nil || *d != want {
 		t.Errorf("it is %+v", d)
 	}
 	refuse(t, s, &event.DelegationTokenRenewed{Sequence: 1, ExpiresMillis: 9001})
 	refuse(t, s, &event.DelegationTokenRenewed{Sequence: 2})
 	refuse(t, s, &event.DelegationTokenEnded{Sequence: 2})
-	apply(t, s, &event.DelegationTokenRenewed{Sequence: 1, ExpiresMillis: 9000}, key(2), &event.KeyActivated{Which: yarn.KeyDelegation}, key(3))
+	apply(t, s, &event.DelegationTokenRenewed{Sequence: 1, ExpiresMillis: 9000}, key(2),
+		&event.KeyActivated{Which: yarn.KeyDelegation}, key(3))
 	refuse(t, s, &event.KeyActivated{Which: yarn.KeyDelegation}) // a token is signed with the key that would be dropped
 	f := s.Fork()
 	apply(t, s, &event.DelegationTokenEnded{Sequence: 1}, &event.KeyActivated{Which: yarn.KeyDelegation})
@@ -291,8 +326,10 @@ func TestDelegationTokens(t *testing.T) {
 // TestDamageToAMsAndSecretsIsSeen damages one field at a time.
 func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 	base := withMaster(t)
-	apply(t, base, &event.AttemptEnded{App: 1, Counts: true}, &event.AttemptStarted{App: 1, Attempt: 2}, &event.AttemptEnded{App: 1},
-		&event.AttemptUnregistered{App: 2}, &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 1, Bytes: []byte{1}}, &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 2, Bytes: []byte{1}},
+	apply(t, base, &event.AttemptEnded{App: 1, Counts: true}, &event.AttemptStarted{App: 1, Attempt: 2},
+		&event.AttemptEnded{App: 1},
+		&event.AttemptUnregistered{App: 2}, &event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 1, Bytes: []byte{1}},
+		&event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 2, Bytes: []byte{1}},
 		&event.DelegationTokenIssued{Sequence: 1, Owner: "ann", KeyID: 1})
 	app := func(s *State, n uint32) *App { return s.Apps.Mut(s.Apps.Find(n)) }
 	newest := func(s *State) *Attempt { return s.Attempts.Mut(app(s, 1).History) }
@@ -316,17 +353,21 @@ func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 		"launched and no master":     func(s *State) { app(s, 1).LaunchedMillis = 5 },
 		"progress":                   func(s *State) { app(s, 1).Progress = WholeProgress + 1 },
 		"finishing and counted less": func(s *State) { app(s, 2).AttemptState = AttemptPending },
-		"client key of an ended one": func(s *State) { app(s, 1).ChangeDetails(func(d *AppDetails) { d.ClientKey.Bytes = []byte{1} }) },
-		"client key's algorithm":     func(s *State) { app(s, 2).ChangeDetails(func(d *AppDetails) { d.ClientKey.Algorithm = yarn.HMACs }) },
-		"key's bytes":                func(s *State) { keys(s).Next.Bytes = nil },
-		"key without a current one":  func(s *State) { keys(s).Current = MasterKey{} },
-		"keys out of order":          func(s *State) { keys(s).Previous = keys(s).Next },
-		"next key":                   func(s *State) { s.Meta.NextKey = 1 },
-		"token's key":                func(s *State) { s.Delegations.Mut(1).KeyID = 2 },
-		"token's number":             func(s *State) { s.Delegations.Mut(1).Sequence = 7 },
-		"token's end":                func(s *State) { s.Delegations.Mut(1).ExpiresMillis = 1 },
-		"next token":                 func(s *State) { s.Meta.NextToken = 0 },
-		"token twice":                func(s *State) { _, d := s.Delegations.Alloc(); *d = *s.Delegations.Get(1) },
+		"client key of an ended one": func(s *State) {
+			app(s, 1).ChangeDetails(func(d *AppDetails) { d.ClientKey.Bytes = []byte{1} })
+		},
+		"client key's algorithm": func(s *State) {
+			app(s, 2).ChangeDetails(func(d *AppDetails) { d.ClientKey.Algorithm = yarn.HMACs })
+		},
+		"key's bytes":               func(s *State) { keys(s).Next.Bytes = nil },
+		"key without a current one": func(s *State) { keys(s).Current = MasterKey{} },
+		"keys out of order":         func(s *State) { keys(s).Previous = keys(s).Next },
+		"next key":                  func(s *State) { s.Meta.NextKey = 1 },
+		"token's key":               func(s *State) { s.Delegations.Mut(1).KeyID = 2 },
+		"token's number":            func(s *State) { s.Delegations.Mut(1).Sequence = 7 },
+		"token's end":               func(s *State) { s.Delegations.Mut(1).ExpiresMillis = 1 },
+		"next token":                func(s *State) { s.Meta.NextToken = 0 },
+		"token twice":               func(s *State) { _, d := s.Delegations.Alloc(); *d = *s.Delegations.Get(1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := base.Fork()

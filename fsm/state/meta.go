@@ -6,5 +6,8 @@ import (
 	"rmd/internal/codec"
 )
 
-var _ = stored(1, part.Derived[State]{Part: part.Single(1, "meta", func(s *State, c *codec.Coder) { s.Meta.Code(c); s.AppTokens.Counters(c) }),
+var _ = stored(1, part.Derived[State]{Part: part.Single(1, "meta", func(s *State, c *codec.Coder) {
+	s.Meta.Code(c)
+	s.AppTokens.Counters(c)
+}),
 	Agrees: agrees((*check.Tables).CheckMeta)})

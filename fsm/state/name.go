@@ -16,5 +16,7 @@ func (s *State) linkNames() {
 	})
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Keyed(4, "names", func(s *State) *table.Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed }, func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(4, "names",
+	func(s *State) *table.Keyed[NameSlot, Name, *Name] { return &s.Names.Keyed },
+	func(r *Name, c *codec.Coder) { c.String(&r.Text) }),
 	Links: (*State).linkNames, Agrees: agrees((*check.Tables).CheckNames)})

@@ -184,7 +184,8 @@ func (s *Cluster) nodeSilenceChanged(e *event.NodeSilenceChanged) error {
 	return nil
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Keyed(7, "nodes", func(s *State) *table.Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(7, "nodes",
+	func(s *State) *table.Keyed[NodeSlot, Node, *Node] { return &s.Nodes.Keyed }, (*Node).Code),
 	Links: func(s *State) {
 		s.unwrapCluster()
 		s.Nodes.Largest = s.Nodes.FindLargest()

@@ -44,7 +44,8 @@ func (s *Cluster) cleanupsAcked(e *event.CleanupsAcked) error {
 		return broken(e, "no such node")
 	}
 	for i, id := range e.Apps {
-		if slot := s.NodeApplications.Find(id, e.Node); slot == 0 || s.NodeApplications.Get(slot).Slot != 0 || (i > 0 && !before(e.Apps[i-1], id)) {
+		if slot := s.NodeApplications.Find(id, e.Node); slot == 0 || s.NodeApplications.Get(slot).Slot != 0 ||
+			(i > 0 && !before(e.Apps[i-1], id)) {
 			return broken(e, "%s is not to be cleared away there, or out of order", id)
 		}
 	}
@@ -75,7 +76,8 @@ func (s *Cluster) containerSignalled(e *event.ContainerSignalled) error {
 	return nil
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Keyed(17, "node-applications", func(s *State) *table.Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
-	return &s.NodeApplications.Keyed
-}, (*NodeApplication).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(17, "node-applications",
+	func(s *State) *table.Keyed[NodeApplicationSlot, NodeApplication, *NodeApplication] {
+		return &s.NodeApplications.Keyed
+	}, (*NodeApplication).Code),
 	Agrees: agrees((*check.Tables).CheckNodeApplications)})

@@ -57,19 +57,22 @@ func TestNodeApplications(t *testing.T) {
 	if got := s.NodeApplications.Len(); got != 4 { // app 1 on two nodes, apps 2 and 3 on one
 		t.Fatalf("%d node applications", got)
 	}
-	if s.NodeApplications.Find(appID(1), 1) == 0 || s.NodeApplications.Find(appID(1), 2) == 0 || s.NodeApplications.Find(appID(1), 3) != 0 || s.NodeApplications.Find(appID(2), 2) != 0 {
+	if s.NodeApplications.Find(appID(1), 1) == 0 || s.NodeApplications.Find(appID(1), 2) == 0 ||
+		s.NodeApplications.Find(appID(1), 3) != 0 || s.NodeApplications.Find(appID(2), 2) != 0 {
 		t.Error("app 1 is on nodes 1 and 2, which are NodeManagers, and on 3, which is not")
 	}
 	if got := toTell(s, 1); !slices.Equal(got, []uint32{3}) || s.Nodes.Get(1).PendingCleanups != 1 {
 		t.Errorf("to be told of the end of %v", got)
 	}
 	endApp(t, s, 1, ref(1, 1), ref(1, 2), ref(1, 3), ref(1, 4))
-	if a, b := toTell(s, 1), toTell(s, 2); !slices.Equal(a, []uint32{3, 1}) || !slices.Equal(b, []uint32{1}) || appAt(t, s, 1).NodeApplications != 0 {
+	if a, b := toTell(s, 1), toTell(s, 2); !slices.Equal(a, []uint32{3, 1}) || !slices.Equal(b, []uint32{1}) ||
+		appAt(t, s, 1).NodeApplications != 0 {
 		t.Errorf("after an end: %v and %v", a, b)
 	}
 	apply(t, s, &event.ApplicationForgotten{App: 3}, &event.ApplicationForgotten{App: 1})
 	apply(t, s, &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(1), appID(3)}})
-	if a, b := toTell(s, 1), toTell(s, 2); len(a) != 0 || !slices.Equal(b, []uint32{1}) || s.Nodes.Get(1).PendingCleanups != 0 || s.NodeApplications.Find(appID(2), 1) == 0 {
+	if a, b := toTell(s, 1), toTell(s, 2); len(a) != 0 || !slices.Equal(b, []uint32{1}) ||
+		s.Nodes.Get(1).PendingCleanups != 0 || s.NodeApplications.Find(appID(2), 1) == 0 {
 		t.Errorf("after node 1 was told: %v and %v", a, b)
 	}
 }
@@ -78,14 +81,16 @@ func TestNodeApplications(t *testing.T) {
 // and gets no new ones, but keeps the records of running applications.
 func TestNodeApplicationsOfANodeThatLeaves(t *testing.T) {
 	empty := func(t *testing.T, s *State) {
-		apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(2, 1)})
+		apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)},
+			&event.ContainerCompleted{Container: ref(2, 1)})
 	}
 	for state := yarn.NodeRunning; state <= yarn.NodeShutdown; state++ {
 		s := nodeManagers(t)
 		empty(t, s)
 		apply(t, s, &event.NodeStateChanged{Node: 1, State: state})
 		stays := state == yarn.NodeRunning || state == yarn.NodeUnhealthy || state == yarn.NodeDecommissioning
-		if (len(toTell(s, 1)) == 1) != stays || s.NodeApplications.Find(appID(1), 1) == 0 || s.NodeApplications.Find(appID(2), 1) == 0 {
+		if (len(toTell(s, 1)) == 1) != stays || s.NodeApplications.Find(appID(1), 1) == 0 ||
+			s.NodeApplications.Find(appID(2), 1) == 0 {
 			t.Errorf("%s: to be told %v", state, toTell(s, 1))
 		}
 		endApp(t, s, 2)
@@ -129,7 +134,8 @@ func TestSignals(t *testing.T) {
 		}
 	}
 	commands("signalled", 1)
-	apply(t, s, &event.ContainerSignalled{Container: ref(2, 1), Command: 1}, &event.ContainerSignalled{Container: ref(1, 1), Command: 2})
+	apply(t, s, &event.ContainerSignalled{Container: ref(2, 1), Command: 1},
+		&event.ContainerSignalled{Container: ref(1, 1), Command: 2})
 	commands("another signal, another container", 2)
 	apply(t, s, &event.ContainerSignalled{Container: ref(2, 1)})
 	commands("sent", 1)
@@ -138,7 +144,8 @@ func TestSignals(t *testing.T) {
 	if c := s.Containers.Get(s.Container(ref(1, 1))); c.Signal != 0 {
 		t.Error("a container that is being killed is signalled")
 	}
-	apply(t, s, &event.ContainerSignalled{Container: ref(1, 2), Command: 2}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 1)})
+	apply(t, s, &event.ContainerSignalled{Container: ref(1, 2), Command: 2},
+		&event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 1)})
 	commands("ended", 0)
 }
 
@@ -156,7 +163,8 @@ func TestATotalThatAnAdministratorSet(t *testing.T) {
 	if n().Total != gb(4) || !n().TotalSet {
 		t.Errorf("registered again: %s", n().Total)
 	}
-	apply(t, s, &event.NodeStateChanged{Node: 2, State: yarn.NodeDecommissioning}, &event.NodeResourceChanged{Node: 2, Total: gb(1)}, nodeUp(2, "h2", gb(9)))
+	apply(t, s, &event.NodeStateChanged{Node: 2, State: yarn.NodeDecommissioning},
+		&event.NodeResourceChanged{Node: 2, Total: gb(1)}, nodeUp(2, "h2", gb(9)))
 	if n().Total != gb(4) || s.Meta.Cluster != gb(4+8+8) {
 		t.Errorf("after a drain: %s, cluster %s", n().Total, s.Meta.Cluster)
 	}
@@ -198,7 +206,8 @@ func TestRefusalsAboutNodes(t *testing.T) {
 		"told of an application never there": &event.CleanupsAcked{Node: 2, Apps: []yarn.ApplicationID{appID(3)}},
 		"told twice":                         &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(3), appID(3)}},
 		"told of two, one of them not there": &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(3), appID(4)}},
-		"told of another cluster's":          &event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{{ClusterTimestamp: 78, Seq: 3}}},
+		"told of another cluster's": &event.CleanupsAcked{Node: 1,
+			Apps: []yarn.ApplicationID{{ClusterTimestamp: 78, Seq: 3}}},
 		"unknown container signalled":        &event.ContainerSignalled{Container: ref(1, 99), Command: 1},
 		"container that has ended signalled": &event.ContainerSignalled{Container: ref(3, 1), Command: 1},
 		"signal that is there already":       &event.ContainerSignalled{Container: ref(2, 1), Command: 3},
@@ -219,26 +228,36 @@ func TestDamageToNodeApplicationsIsSeen(t *testing.T) {
 		return s.NodeApplications.Mut(s.NodeApplications.Find(appID(app), node))
 	}
 	for name, spoil := range map[string]func(s *State){
-		"number of what is over":                func(s *State) { s.Nodes.Mut(1).PendingCleanups++ },
-		"node's list":                           func(s *State) { s.Nodes.Mut(1).NodeApplications = 0 },
-		"application's list":                    func(s *State) { s.Apps.Mut(s.Apps.Find(1)).NodeApplications = 0 },
-		"node":                                  func(s *State) { at(s, 1, 2).Node = 1 },
-		"unknown node":                          func(s *State) { at(s, 1, 2).Node = 99 },
-		"application":                           func(s *State) { at(s, 1, 2).App.Seq = 2 },
-		"slot of another":                       func(s *State) { at(s, 1, 2).Slot = s.Apps.Find(2) },
-		"unknown slot":                          func(s *State) { at(s, 1, 2).Slot = 99 },
-		"over and alive":                        func(s *State) { at(s, 3, 1).Slot = s.Apps.Find(3) },
-		"alive and over":                        func(s *State) { at(s, 1, 1).Slot = 0 },
-		"back link":                             func(s *State) { at(s, 2, 1).PrevNode = s.NodeApplications.Find(appID(1), 1) },
-		"circle on a node":                      func(s *State) { at(s, 1, 1).NextNode = s.NodeApplications.Find(appID(1), 1) },
-		"circle of an application":              func(s *State) { at(s, 1, 1).NextApp = s.NodeApplications.Find(appID(1), 1) },
-		"link of what is over":                  func(s *State) { at(s, 3, 1).NextApp = s.NodeApplications.Find(appID(1), 2) },
+		"number of what is over": func(s *State) { s.Nodes.Mut(1).PendingCleanups++ },
+		"node's list":            func(s *State) { s.Nodes.Mut(1).NodeApplications = 0 },
+		"application's list":     func(s *State) { s.Apps.Mut(s.Apps.Find(1)).NodeApplications = 0 },
+		"node":                   func(s *State) { at(s, 1, 2).Node = 1 },
+		"unknown node":           func(s *State) { at(s, 1, 2).Node = 99 },
+		"application":            func(s *State) { at(s, 1, 2).App.Seq = 2 },
+		"slot of another":        func(s *State) { at(s, 1, 2).Slot = s.Apps.Find(2) },
+		"unknown slot":           func(s *State) { at(s, 1, 2).Slot = 99 },
+		"over and alive":         func(s *State) { at(s, 3, 1).Slot = s.Apps.Find(3) },
+		"alive and over":         func(s *State) { at(s, 1, 1).Slot = 0 },
+		"back link": func(s *State) {
+			at(s, 2, 1).PrevNode = s.NodeApplications.Find(appID(1), 1)
+		},
+		"circle on a node": func(s *State) {
+			at(s, 1, 1).NextNode = s.NodeApplications.Find(appID(1), 1)
+		},
+		"circle of an application": func(s *State) {
+			at(s, 1, 1).NextApp = s.NodeApplications.Find(appID(1), 1)
+		},
+		"link of what is over": func(s *State) {
+			at(s, 3, 1).NextApp = s.NodeApplications.Find(appID(1), 2)
+		},
 		"node that is not told":                 func(s *State) { s.Nodes.Mut(1).NodeManager = false },
 		"containers without a node application": func(s *State) { s.Nodes.Mut(3).NodeManager = true },
-		"signal of what is not there":           func(s *State) { s.Containers.Mut(s.Container(ref(2, 1))).State = yarn.ContainerReleasing },
-		"signal without an order":               func(s *State) { s.Containers.Mut(s.Container(ref(1, 1))).Signal = 1 },
-		"total set":                             func(s *State) { n := s.Nodes.Mut(2); n.TotalSet, n.SetTotal = true, gb(-1) },
-		"hosts":                                 func(s *State) { s.Hosts.Include = []string{"b", "a"} },
+		"signal of what is not there": func(s *State) {
+			s.Containers.Mut(s.Container(ref(2, 1))).State = yarn.ContainerReleasing
+		},
+		"signal without an order": func(s *State) { s.Containers.Mut(s.Container(ref(1, 1))).Signal = 1 },
+		"total set":               func(s *State) { n := s.Nodes.Mut(2); n.TotalSet, n.SetTotal = true, gb(-1) },
+		"hosts":                   func(s *State) { s.Hosts.Include = []string{"b", "a"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := nodeManagers(t)
@@ -256,9 +275,11 @@ func TestDigestTellsNodeApplicationsApart(t *testing.T) {
 	up.NodeManager = true
 	for name, c := range map[string][2]event.Event{
 		"NodeManager": {up, nodeUp(3, "h3", gb(8))},
-		"signal":      {&event.ContainerSignalled{Container: ref(1, 1), Command: 1}, &event.ContainerSignalled{Container: ref(1, 1), Command: 2}},
-		"told":        {&event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(3)}}, &event.CleanupsAcked{Node: 1}},
-		"total set":   {&event.NodeResourceChanged{Node: 3, Total: gb(4), Set: true}, &event.NodeResourceChanged{Node: 3, Total: gb(4)}},
+		"signal": {&event.ContainerSignalled{Container: ref(1, 1), Command: 1},
+			&event.ContainerSignalled{Container: ref(1, 1), Command: 2}},
+		"told": {&event.CleanupsAcked{Node: 1, Apps: []yarn.ApplicationID{appID(3)}}, &event.CleanupsAcked{Node: 1}},
+		"total set": {&event.NodeResourceChanged{Node: 3, Total: gb(4), Set: true},
+			&event.NodeResourceChanged{Node: 3, Total: gb(4)}},
 	} {
 		a, b := base.Fork(), base.Fork()
 		apply(t, a, c[0])
@@ -282,7 +303,8 @@ func TestNodeApplicationIsLookedUpWithoutAllocation(t *testing.T) {
 // must not get the cleanup, because it would delete the files of the second application.
 func TestIDOfAForgottenApplication(t *testing.T) {
 	s := nodeManagers(t)
-	apply(t, s, &event.ApplicationForgotten{App: 3}, submit(3, "cid", "root.a"), &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3})
+	apply(t, s, &event.ApplicationForgotten{App: 3}, submit(3, "cid", "root.a"), &event.AttemptStarted{App: 3, Attempt: 1},
+		&event.AttemptActivated{App: 3})
 	if got := toTell(s, 1); !slices.Equal(got, []uint32{3}) {
 		t.Fatalf("node 1 is to be told of %v", got)
 	}
@@ -309,7 +331,8 @@ func TestDraining(t *testing.T) {
 	hold("")
 	apply(t, s, &event.NodeStateChanged{Node: 1, State: yarn.NodeDecommissioning, DeadlineMillis: deadline})
 	hold(record.DrainContainers)
-	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(2, 1)})
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2)},
+		&event.ContainerCompleted{Container: ref(2, 1)})
 	hold(DrainApps)
 	endApp(t, s, 1, ref(1, 3), ref(1, 4))
 	endApp(t, s, 2)

@@ -25,5 +25,6 @@ func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 	return nil
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Rows(33, "placements", func(s *State) *table.Table[AppSlot, Placement] { return &s.Placements.Table }, (*Placement).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Rows(33, "placements",
+	func(s *State) *table.Table[AppSlot, Placement] { return &s.Placements.Table }, (*Placement).Code),
 	Agrees: agrees((*check.Tables).CheckPlacements)})

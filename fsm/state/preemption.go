@@ -12,7 +12,8 @@ import (
 	"rmd/yarn"
 )
 
-var _ = stored(1, part.Rows(30, "preempted", func(s *State) *table.Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).Code))
+var _ = stored(1, part.Rows(30, "preempted",
+	func(s *State) *table.Table[AppSlot, Preempted] { return &s.Preempted.Table }, (*Preempted).Code))
 var _ = stored(1, part.Single(31, "preemption-totals", func(s *State, c *codec.Coder) { s.PreemptionTotals.Code(c) }))
 
 // PreemptedFor returns the warned containers that are to make room for a reservation, with their
@@ -23,7 +24,8 @@ func (s *Running) PreemptedFor(r *Reservation) iter.Seq2[ContainerSlot, *Preempt
 			return
 		}
 		for slot := range s.Containers.On(s.Nodes.Get(r.Node)) {
-			if s.Preemptions.Has(slot) && s.Preemptions.Get(slot).Reservation == r.Number && !yield(slot, s.Preemptions.Get(slot)) {
+			if s.Preemptions.Has(slot) && s.Preemptions.Get(slot).Reservation == r.Number &&
+				!yield(slot, s.Preemptions.Get(slot)) {
 				return
 			}
 		}
@@ -59,7 +61,8 @@ func (s *Running) preemptionAsked(e *event.PreemptionAsked) error {
 	w := s.changeContainer(change.WarningBegun, slot, c)
 	w.Warned, w.Number = e.Cause, e.Reservation
 	*s.Preemptions.Place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
-		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over, Sets: e.Sets, Cost: e.Cost}
+		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over,
+		Sets: e.Sets, Cost: e.Cost}
 	if a.Open() { // otherwise no AM can receive the warning
 		s.Containers.AddUndelivered(slot, a)
 	}
@@ -135,5 +138,6 @@ func (s *Running) redeliverPreemptions(a *App) {
 	}
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Rows(29, "preemptions", func(s *State) *table.Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Rows(29, "preemptions",
+	func(s *State) *table.Table[ContainerSlot, Preemption] { return &s.Preemptions.Table }, (*Preemption).Code),
 	Agrees: agrees((*check.Tables).CheckPreemptions)})

@@ -21,7 +21,8 @@ func reserved(t failer) *State {
 
 // warning returns an event that warns a container of application 1 for the reservation.
 func warning(number uint64) *event.PreemptionAsked {
-	return &event.PreemptionAsked{Container: ref(1, number), Reservation: 1, Queue: "root.b.x", Cause: yarn.PreemptGuarantee,
+	return &event.PreemptionAsked{Container: ref(1, number), Reservation: 1, Queue: "root.b.x",
+		Cause:          yarn.PreemptGuarantee,
 		DeadlineMillis: 16_000, Under: gb(6), Over: gb(2), Sets: 41, Cost: 180}
 }
 
@@ -31,7 +32,8 @@ func TestPreemption(t *testing.T) {
 	s := reserved(t)
 	apply(t, s, warning(1), warning(2))
 	first, second := s.Container(ref(1, 1)), s.Container(ref(1, 2))
-	want := Preemption{Reservation: 1, Queue: "root.b.x", Cause: yarn.PreemptGuarantee, AskedMillis: 1000, DeadlineMillis: 16_000, Under: gb(6), Over: gb(2), Sets: 41, Cost: 180}
+	want := Preemption{Reservation: 1, Queue: "root.b.x", Cause: yarn.PreemptGuarantee, AskedMillis: 1000,
+		DeadlineMillis: 16_000, Under: gb(6), Over: gb(2), Sets: 41, Cost: 180}
 	if got := *s.Preemptions.Get(first); got != want {
 		t.Errorf("remembered is %+v", got)
 	}
@@ -45,8 +47,10 @@ func TestPreemption(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d containers are warned for the reservation", n)
 	}
-	apply(t, s, &event.TimeAdvanced{NowMillis: 16_000}, &event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted},
-		&event.ContainerCompleted{Container: ref(1, 2), ExitStatus: yarn.ExitSuccess}, &event.ContainerCompleted{Container: ref(1, 1)})
+	apply(t, s, &event.TimeAdvanced{NowMillis: 16_000},
+		&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted},
+		&event.ContainerCompleted{Container: ref(1, 2), ExitStatus: yarn.ExitSuccess},
+		&event.ContainerCompleted{Container: ref(1, 1)})
 	if s.Preemptions.Len() != 0 {
 		t.Errorf("%d warnings stand", s.Preemptions.Len())
 	}
@@ -62,7 +66,8 @@ func TestPreemption(t *testing.T) {
 		t.Errorf("the totals are %+v", s.PreemptionTotals)
 	}
 	awaiting, err := decode(encode(s))
-	if err != nil || awaiting.PreemptionTotals != want1 || awaiting.Reservations.Get(awaiting.Reservations.Find(1)).Preempted != 1 {
+	if err != nil || awaiting.PreemptionTotals != want1 ||
+		awaiting.Reservations.Get(awaiting.Reservations.Find(1)).Preempted != 1 {
 		t.Errorf("from a snapshot: %v", err)
 	}
 	apply(t, s, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
@@ -73,7 +78,8 @@ func TestPreemption(t *testing.T) {
 		t.Error(err)
 	}
 	back, err := decode(encode(s))
-	if err != nil || !bytes.Equal(encode(back), encode(s)) || back.Preempted.Of(back.Apps.Find(1)) != s.Preempted.Of(s.Apps.Find(1)) {
+	if err != nil || !bytes.Equal(encode(back), encode(s)) ||
+		back.Preempted.Of(back.Apps.Find(1)) != s.Preempted.Of(s.Apps.Find(1)) {
 		t.Errorf("from a snapshot: %v", err)
 	}
 }
@@ -86,7 +92,8 @@ func TestPreemptedUnused(t *testing.T) {
 		&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted},
 		&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged})
 	var want PreemptionTotals
-	want.Preempted[yarn.PreemptGuarantee], want.Withdrawn[yarn.WithdrawNotChosen], want.Unused[yarn.CancelExchanged] = 1, 1, 1
+	want.Preempted[yarn.PreemptGuarantee], want.Withdrawn[yarn.WithdrawNotChosen],
+		want.Unused[yarn.CancelExchanged] = 1, 1, 1
 	if s.PreemptionTotals != want {
 		t.Errorf("the totals are %+v", s.PreemptionTotals)
 	}
@@ -110,11 +117,13 @@ func TestPreemptionIsToldOnce(t *testing.T) {
 	if a := appAt(t, s, 1); told() != 3 || a.Undelivered != 0 {
 		t.Errorf("told in %d, undelivered %d", told(), a.Undelivered)
 	}
-	apply(t, s, &event.AttemptResynced{App: 1}, &event.ResponseRecorded{App: 1, Response: 1}, &event.ResponseRecorded{App: 1, Response: 2})
+	apply(t, s, &event.AttemptResynced{App: 1}, &event.ResponseRecorded{App: 1, Response: 1},
+		&event.ResponseRecorded{App: 1, Response: 2})
 	if a := appAt(t, s, 1); told() != 1 || a.Undelivered != 0 {
 		t.Errorf("after a resync told in %d, undelivered %d", told(), a.Undelivered)
 	}
-	apply(t, s, &event.AttemptEnded{App: 1, Keep: true}, &event.AttemptStarted{App: 1, Attempt: 2}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1},
+	apply(t, s, &event.AttemptEnded{App: 1, Keep: true}, &event.AttemptStarted{App: 1, Attempt: 2},
+		&event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1},
 		&event.ResponseRecorded{App: 1, Response: 7})
 	if told() != 7 {
 		t.Errorf("the next attempt was told in %d", told())
@@ -150,17 +159,21 @@ func TestPreemptionRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := reserved(t)
-			apply(t, s, ask(1, k1, 2, 1), allocated(1, 3, k1, 2), allocated(1, 4, k1, 2), &event.ContainerReleased{Container: ref(1, 4)}, warning(1))
+			apply(t, s, ask(1, k1, 2, 1), allocated(1, 3, k1, 2), allocated(1, 4, k1, 2),
+				&event.ContainerReleased{Container: ref(1, 4)}, warning(1))
 			refuse(t, s, e)
 		})
 	}
 	s := reserved(t)
-	apply(t, s, warning(1), &event.ContainerCompleted{Container: ref(1, 2)}, &event.NodeResourceChanged{Node: 1, Total: gb(12)})
+	apply(t, s, warning(1), &event.ContainerCompleted{Container: ref(1, 2)},
+		&event.NodeResourceChanged{Node: 1, Total: gb(12)})
 	refuse(t, s, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
-	apply(t, s, &event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawFulfilled}, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
+	apply(t, s, &event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawFulfilled},
+		&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
 
 	s = crowded(t)
-	apply(t, s, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)}, &event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
+	apply(t, s, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)},
+		&event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
 	refuse(t, s, warning(1)) // it would end for its own increase
 }
 
@@ -203,12 +216,14 @@ func TestDamagedPreemptionsAreSeen(t *testing.T) {
 		"ended container": func(s *State, _ ContainerSlot) {
 			*s.Preemptions.Place(s.Container(ref(1, 2))) = *s.Preemptions.Get(s.Container(ref(1, 1)))
 		},
-		"cause":               func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Cause = 99 },
-		"deadline":            func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).DeadlineMillis = 1 },
-		"amount":              func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Over = gb(-1) },
-		"reservation":         func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Reservation = 9 },
-		"undelivered warning": func(s *State, slot ContainerSlot) { s.Containers.RemoveUndelivered(slot, s.Apps.Mut(s.Apps.Find(1))) },
-		"nothing lost":        func(s *State, _ ContainerSlot) { s.Preempted.Place(s.Apps.Find(1)) },
+		"cause":       func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Cause = 99 },
+		"deadline":    func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).DeadlineMillis = 1 },
+		"amount":      func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Over = gb(-1) },
+		"reservation": func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Reservation = 9 },
+		"undelivered warning": func(s *State, slot ContainerSlot) {
+			s.Containers.RemoveUndelivered(slot, s.Apps.Mut(s.Apps.Find(1)))
+		},
+		"nothing lost": func(s *State, _ ContainerSlot) { s.Preempted.Place(s.Apps.Find(1)) },
 		"less than nothing lost": func(s *State, _ ContainerSlot) {
 			*s.Preempted.Place(s.Apps.Find(1)) = Preempted{Containers: 1, Size: gb(-1)}
 		},

@@ -110,7 +110,8 @@ func (s *Accounts) checkQueues(e *event.QueuesConfigured) error {
 	s.Queues.Each(func(slot QueueSlot, q *Queue) bool {
 		switch dynamic := s.DynamicQueues.Has(slot); {
 		case named[q.Path]:
-		case dynamic && !parents[yarn.ParentQueue(q.Path)] && (named[yarn.ParentQueue(q.Path)] || !s.DynamicQueues.Has(q.Parent)):
+		case dynamic && !parents[yarn.ParentQueue(q.Path)] &&
+			(named[yarn.ParentQueue(q.Path)] || !s.DynamicQueues.Has(q.Parent)):
 			err = broken(e, "dynamic queue %s has no parent any more", q.Path)
 		case !dynamic && q.Users > 0:
 			err = broken(e, "queue %s is in use", q.Path)
@@ -168,5 +169,6 @@ func (s *Accounts) chain(queue QueueSlot, f func(q *Queue)) {
 	}
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Keyed(5, "queues", func(s *State) *table.Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(5, "queues",
+	func(s *State) *table.Keyed[QueueSlot, Queue, *Queue] { return &s.Queues.Keyed }, (*Queue).Code),
 	Agrees: agrees((*check.Tables).CheckTree)})

@@ -13,7 +13,8 @@ func (s *Demand) attemptRecovered(e *event.AttemptRecovered) error {
 	if err != nil {
 		return err
 	}
-	if !a.Open() || a.MasterNumber != 0 || a.NextNumber != 0 || !s.Meta.ForeignContainer(e.Master) || e.ResourceSeconds.Negative() {
+	if !a.Open() || a.MasterNumber != 0 || a.NextNumber != 0 || !s.Meta.ForeignContainer(e.Master) ||
+		e.ResourceSeconds.Negative() {
 		return broken(e, "attempt is in state %d, its AM container is %d", a.AttemptState, a.MasterNumber)
 	}
 	s.changes.App(change.AppChanged, slot, a)
@@ -44,7 +45,8 @@ func (s *Demand) Recoverable(r event.ContainerRef) bool {
 var _ = applies((*State).containerRecovered)
 
 func (s *Running) containerRecovered(e *event.ContainerRecovered) error {
-	if !s.Recoverable(e.Container) || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).State.Usable() || e.Size.Negative() || e.StartedMillis < 0 || e.StartedMillis > s.Meta.NowMillis {
+	if !s.Recoverable(e.Container) || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).State.Usable() || e.Size.Negative() ||
+		e.StartedMillis < 0 || e.StartedMillis > s.Meta.NowMillis {
 		return broken(e, "no such application or node, no container of another ResourceManager, or started in the future")
 	}
 	app, a, err := s.Apps.Named(e, e.Container.App)
@@ -53,7 +55,8 @@ func (s *Running) containerRecovered(e *event.ContainerRecovered) error {
 	}
 	label := s.Nodes.Get(e.Node).Label
 	current := e.Container.Attempt == a.Attempt
-	slot := s.addContainer(app, a, Container{Attempt: e.Container.Attempt, Number: e.Container.Number, Node: e.Node, Key: e.Key, Size: e.Size,
+	slot := s.addContainer(app, a, Container{Attempt: e.Container.Attempt, Number: e.Container.Number, Node: e.Node,
+		Key: e.Key, Size: e.Size,
 		Locality: yarn.NodeLocal, AM: current && e.Container.Number == a.MasterNumber, GrantedIn: DeliveredEarlier}, label)
 	c := s.Containers.Mut(slot)
 	s.changeContainer(change.ContainerRecovered, slot, c)
@@ -81,7 +84,8 @@ func (s *Cluster) nodeApplicationRecovered(e *event.NodeApplicationRecovered) er
 	if err != nil {
 		return err
 	}
-	if a.State.Ended() || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).NodeManager || s.NodeApplications.Find(a.ID, e.Node) != 0 {
+	if a.State.Ended() || !s.Nodes.Has(e.Node) || !s.Nodes.Get(e.Node).NodeManager ||
+		s.NodeApplications.Find(a.ID, e.Node) != 0 {
 		return broken(e, "it is %s, or the node keeps nothing", a.State)
 	}
 	s.NodeApplications.Track(&s.Meta, app, a, e.Node, s.Nodes.Mut(e.Node))

@@ -15,7 +15,8 @@ func TestRecoveryRefusals(t *testing.T) {
 		apply(t, s, submit(3, "cid", "root.a"), &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3},
 			&event.AttemptRecovered{App: 3, Master: 1}, &event.ContainerRecovered{Container: ref(3, 2), Node: 1, Size: gb(1)},
 			submit(4, "cid", "root.a"), &event.ApplicationEnded{App: 4, State: yarn.AppKilled},
-			submit(5, "cid", "root.a"), &event.AttemptStarted{App: 5, Attempt: 1}, nodeUp(3, "h3", gb(2)), &event.NodeStateChanged{Node: 3, State: yarn.NodeLost})
+			submit(5, "cid", "root.a"), &event.AttemptStarted{App: 5, Attempt: 1}, nodeUp(3, "h3", gb(2)),
+			&event.NodeStateChanged{Node: 3, State: yarn.NodeLost})
 		return s
 	}
 	other := ref(3, 3)

@@ -90,5 +90,6 @@ func (s *Cluster) linkRemovals() {
 	})
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Rows(23, "removals", func(s *State) *table.Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Rows(23, "removals",
+	func(s *State) *table.Table[RemovalsSlot, Removals] { return &s.Removable }, (*Removals).Code),
 	Links: (*State).linkRemovals, Agrees: agrees((*check.Tables).CheckRemovals)})

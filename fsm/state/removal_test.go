@@ -50,7 +50,8 @@ func TestRemovals(t *testing.T) {
 	if first, list := s.Removals(1); first != 3 || len(list) != 0 {
 		t.Errorf("acknowledged; left are %v from %d on", list, first)
 	}
-	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.ResponseRecorded{App: 1, Response: 5}, &event.ResponseRecorded{App: 1, Response: 6})
+	apply(t, s, &event.ContainerCompleted{Container: ref(1, 4)}, &event.ResponseRecorded{App: 1, Response: 5},
+		&event.ResponseRecorded{App: 1, Response: 6})
 	if got := removals(s, 3); got != nil {
 		t.Errorf("%v are listed for a simulated node", got)
 	}

@@ -12,8 +12,14 @@ import (
 	"rmd/yarn"
 )
 
-var _ = stored(1, part.Keyed(13, "reservations", func(s *State) *table.Keyed[ReservationSlot, Reservation, *Reservation] { return &s.Reservations.Keyed }, (*Reservation).Code))
-var _ = stored(1, part.Rows(14, "reservation-bans", func(s *State) *table.Table[ReservationBanSlot, ReservationBan] { return &s.ReservationBans.Table }, (*ReservationBan).Code))
+var _ = stored(1, part.Keyed(13, "reservations",
+	func(s *State) *table.Keyed[ReservationSlot, Reservation, *Reservation] {
+		return &s.Reservations.Keyed
+	}, (*Reservation).Code))
+var _ = stored(1, part.Rows(14, "reservation-bans",
+	func(s *State) *table.Table[ReservationBanSlot, ReservationBan] {
+		return &s.ReservationBans.Table
+	}, (*ReservationBan).Code))
 
 // dropReservationBans removes the bans of an application that is forgotten, because another
 // application may get its slot. Only operators make bans, so there are few. The nodes are searched
@@ -57,7 +63,8 @@ func (s *Running) reservationMade(e *event.ReservationMade) error {
 	}
 	n, size := s.Nodes.Mut(e.Node), s.Asks.Get(ask).Size
 	if e.Reservation != s.Meta.NextReservation+1 || e.Number != s.Meta.NextNumber(a) {
-		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1, s.Meta.NextNumber(a))
+		return broken(e, "the next reservation is %d, the next container number %d", s.Meta.NextReservation+1,
+			s.Meta.NextNumber(a))
 	}
 	if why := s.unreservable(n, size); why != nil {
 		return broken(e, "%v", why)
@@ -143,7 +150,8 @@ func (s *Running) reservationFulfilled(e *event.ReservationFulfilled) error {
 	if ask == 0 || s.Asks.Get(ask).Count <= 0 || s.Asks.Get(ask).Size != r.Size {
 		return broken(e, "its ask is gone or of another size")
 	}
-	if e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch || !n.State.Usable() || !s.Versions.Fits(r.Size, n.Unallocated()) {
+	if e.Locality < yarn.NodeLocal || e.Locality > yarn.OffSwitch || !n.State.Usable() ||
+		!s.Versions.Fits(r.Size, n.Unallocated()) {
 		return broken(e, "%s does not fit the %s free on %s, which is %s", r.Size, n.Unallocated(), n.ID, n.State)
 	}
 	if s.awaitsPreemption(r) {
@@ -160,7 +168,8 @@ func (s *Running) reservationFulfilled(e *event.ReservationFulfilled) error {
 		s.Meta.Fulfilled++
 		return nil
 	}
-	c := s.addContainer(res.App, a, Container{Attempt: a.Attempt, Number: res.Container, Node: res.Node, Key: res.Key, Size: res.Size, Locality: e.Locality, AM: res.AM}, s.Asks.Get(ask).Label)
+	c := s.addContainer(res.App, a, Container{Attempt: a.Attempt, Number: res.Container, Node: res.Node, Key: res.Key,
+		Size: res.Size, Locality: e.Locality, AM: res.AM}, s.Asks.Get(ask).Label)
 	s.changeContainer(change.ContainerStarted, c, s.Containers.Get(c)).Ask = ask
 	s.consume(ask, a, n, e.Locality)
 	s.dropAskIfIdle(ask, a)

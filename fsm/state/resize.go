@@ -65,7 +65,8 @@ func (s *Running) containerResizeAsked(e *event.ContainerResizeAsked) error {
 // addResizeAsk adds a hidden ask for the increase of a container, in the order of AskBefore.
 func (s *Running) addResizeAsk(container ContainerSlot, c *Container, a *App, size yarn.Resource) AskSlot {
 	slot, k := s.Asks.Alloc()
-	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container, Label: s.growthLabel(container, s.Nodes.Get(c.Node).Label)}
+	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container,
+		Label: s.growthLabel(container, s.Nodes.Get(c.Node).Label)}
 	s.Resizes.Ensure(container, c).Ask = slot
 	s.enterAsk(slot, k, a)
 	return slot
@@ -278,5 +279,6 @@ func (s *Running) linkResizes() {
 	})
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Rows(22, "resizes", func(s *State) *table.Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Rows(22, "resizes",
+	func(s *State) *table.Table[ResizeSlot, Resize] { return &s.Resizes.Table }, (*Resize).Code),
 	Links: (*State).linkResizes, Agrees: agrees((*check.Tables).CheckResizes)})

@@ -12,7 +12,8 @@ import (
 // its AM, and application 2 has a container of 5 GB there.
 func crowded(t *testing.T) *State {
 	s := world(t)
-	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
+	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1},
+		&event.ContainerLaunched{Container: ref(1, 1)},
 		ask(2, k1, 1, 5), allocated(2, 1, k1, 1))
 	return s
 }
@@ -24,9 +25,11 @@ func TestResizeLedgerSums(t *testing.T) {
 	row := func(step string, used, reserved, pending, queue, free int64, containers int64) {
 		t.Helper()
 		a, q, n := appAt(t, s, 1), queueAt(t, s, "root.a"), s.Nodes.Get(1)
-		if a.Used != gb(used) || a.Reserved != gb(reserved) || a.Pending != gb(pending) || q.Used != gb(queue) || q.Reserved != gb(reserved) ||
+		if a.Used != gb(used) || a.Reserved != gb(reserved) || a.Pending != gb(pending) || q.Used != gb(queue) ||
+			q.Reserved != gb(reserved) ||
 			n.Unallocated() != gb(free) || q.Containers != containers {
-			t.Errorf("%s: app %s %s %s, queue %s %s in %d, node free %s", step, a.Used, a.Reserved, a.Pending, q.Used, q.Reserved, q.Containers, n.Unallocated())
+			t.Errorf("%s: app %s %s %s, queue %s %s in %d, node free %s", step, a.Used, a.Reserved, a.Pending, q.Used,
+				q.Reserved, q.Containers, n.Unallocated())
 		}
 	}
 	row("before", 2, 0, 0, 2, 1, 1)
@@ -37,27 +40,33 @@ func TestResizeLedgerSums(t *testing.T) {
 	row("reserved", 2, 5, 5, 7, 1, 2)
 	refuse(t, s, &event.ContainerCompleted{Container: ref(1, 1)}) // the reservation must end first
 	refuse(t, s, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(6)})
-	apply(t, s, &event.ContainerCompleted{Container: ref(2, 1)}, &event.ReservationFulfilled{Reservation: 1, Locality: yarn.NodeLocal})
+	apply(t, s, &event.ContainerCompleted{Container: ref(2, 1)},
+		&event.ReservationFulfilled{Reservation: 1, Locality: yarn.NodeLocal})
 	row("fulfilled", 7, 0, 0, 7, 1, 1)
 	c := s.Containers.Get(s.Container(ref(1, 1)))
-	if r := s.Resizes.Of(c); c.Size != gb(7) || r.Version != 1 || r.Change != yarn.SizeIncreased || r.Confirmed != gb(2) || !r.Unconfirmed || !c.Unused() {
+	if r := s.Resizes.Of(c); c.Size != gb(7) || r.Version != 1 || r.Change != yarn.SizeIncreased || r.Confirmed != gb(2) ||
+		!r.Unconfirmed || !c.Unused() {
 		t.Errorf("container %+v, %+v", c, r)
 	}
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 2})
 	if r := s.Resizes.Of(s.Containers.Get(s.Container(ref(1, 1)))); r.DeliveredIn != 2 {
 		t.Errorf("told in %d", r.DeliveredIn)
 	}
-	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3}, &event.ContainerSizeReported{Container: ref(1, 1), Size: gb(7)})
-	if c := s.Containers.Get(s.Container(ref(1, 1))); c.Undelivered || c.Unused() || s.Nodes.Get(1).PendingCommands != 0 || s.Resizes.Of(c).Change != yarn.SizeKept {
+	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3},
+		&event.ContainerSizeReported{Container: ref(1, 1), Size: gb(7)})
+	if c := s.Containers.Get(s.Container(ref(1, 1))); c.Undelivered || c.Unused() || s.Nodes.Get(1).PendingCommands != 0 ||
+		s.Resizes.Of(c).Change != yarn.SizeKept {
 		t.Errorf("told and confirmed: %+v", c)
 	}
 	apply(t, s, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(3)})
 	row("decreased", 3, 0, 0, 3, 5, 1)
-	if c := s.Containers.Get(s.Container(ref(1, 1))); s.Resizes.Version(c) != 2 || s.Nodes.Get(1).PendingCommands != 1 || s.Resizes.Of(c).Confirmed != gb(3) {
+	if c := s.Containers.Get(s.Container(ref(1, 1))); s.Resizes.Version(c) != 2 || s.Nodes.Get(1).PendingCommands != 1 ||
+		s.Resizes.Of(c).Confirmed != gb(3) {
 		t.Errorf("decreased: %+v", s.Resizes.Of(c))
 	}
 	refuse(t, s, &event.ResizeAcked{Container: ref(1, 1), Version: 1})
-	apply(t, s, &event.ResizeAcked{Container: ref(1, 1), Version: 2}, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ResponseRecorded{App: 1, Response: 4})
+	apply(t, s, &event.ResizeAcked{Container: ref(1, 1), Version: 2}, &event.ContainerCompleted{Container: ref(1, 1)},
+		&event.ResponseRecorded{App: 1, Response: 4})
 	row("over", 0, 0, 0, 0, 8, 0)
 	if s.Resizes.Len() != 1 { // until the AM has acknowledged the completion
 		t.Errorf("%d resizes", s.Resizes.Len())
@@ -74,7 +83,8 @@ func TestResizedContainerResourceSeconds(t *testing.T) {
 	s := world(t)
 	at := func(seconds int64) *event.TimeAdvanced { return &event.TimeAdvanced{NowMillis: 1000 * seconds} }
 	apply(t, s, ask(1, k1, 1, 4), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, at(11),
-		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(6)}, at(21), &event.ContainerIncreased{Container: ref(1, 1)},
+		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(6)}, at(21),
+		&event.ContainerIncreased{Container: ref(1, 1)},
 		at(31), &event.ContainerDecreased{Container: ref(1, 1), Size: gb(1)}, at(41))
 	want := gb(20*4 + 10*6 + 10*1)
 	if got := s.ResourceSeconds(appAt(t, s, 1), s.Meta.NowMillis); got != want {
@@ -114,7 +124,8 @@ func TestNodeReportedSizes(t *testing.T) {
 func TestResizeRefusals(t *testing.T) {
 	s := crowded(t)
 	apply(t, s, submit(3, "cid", "root.b.y"), &event.AttemptStarted{App: 3, Attempt: 1},
-		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)}, ask(2, k2, 1, 8), &event.ReservationMade{Reservation: 1, App: 2, Number: 2, Key: k2, Node: 1})
+		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)}, ask(2, k2, 1, 8),
+		&event.ReservationMade{Reservation: 1, App: 2, Number: 2, Key: k2, Node: 1})
 	ended := s.Fork()
 	apply(t, ended, &event.ContainerReleased{Container: ref(1, 1)})
 	for _, c := range []struct {
@@ -141,9 +152,11 @@ func TestResizeRefusals(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { refuse(t, c.s, c.e) })
 	}
 	free := s.Fork()
-	apply(t, free, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelAskGone}, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)})
+	apply(t, free, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelAskGone},
+		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)})
 	refuse(t, free, &event.ResizeReserved{Reservation: 9, Container: ref(1, 1)})
-	apply(t, free, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(9)}, &event.ResizeReserved{Reservation: 2, Container: ref(1, 1)},
+	apply(t, free, &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(9)},
+		&event.ResizeReserved{Reservation: 2, Container: ref(1, 1)},
 		&event.NodeResourceChanged{Node: 1, Total: gb(8)})
 	apply(t, free, &event.EpochRaised{Epoch: 9, ClusterTimestamp: 99})
 	if r := free.Reservations.Get(free.Reservations.Find(2)); r.Container != 1 {
@@ -154,18 +167,22 @@ func TestResizeRefusals(t *testing.T) {
 // TestDamagedResizesAreSeen damages one field at a time.
 func TestDamagedResizesAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, r *Resize, c *Container){
-		"ask of another":       func(s *State, r *Resize, c *Container) { r.Ask = s.Asks.Find(s.Apps.Get(s.Apps.Find(2)), k2) },
-		"no ask":               func(s *State, r *Resize, c *Container) { r.Ask = 0 },
-		"unknown ask":          func(s *State, r *Resize, c *Container) { r.Ask = 99 },
-		"no reservation":       func(s *State, r *Resize, c *Container) { r.Reservation = 0 },
-		"unknown reservation":  func(s *State, r *Resize, c *Container) { r.Reservation = 99 },
-		"unknown container":    func(s *State, r *Resize, c *Container) { r.Container = 99 },
-		"marks":                func(s *State, r *Resize, c *Container) { c.Sizing = SizeUnacked },
-		"told nobody":          func(s *State, r *Resize, c *Container) { r.Change = yarn.SizeIncreased },
-		"told without change":  func(s *State, r *Resize, c *Container) { r.DeliveredIn = 3 },
-		"negative version":     func(s *State, r *Resize, c *Container) { r.Version = -1 },
-		"container's resize":   func(s *State, r *Resize, c *Container) { c.Resize = 0 },
-		"ask's container":      func(s *State, r *Resize, c *Container) { s.Asks.Mut(r.Ask).IncreaseOf = s.Container(ref(2, 1)) },
+		"ask of another": func(s *State, r *Resize, c *Container) {
+			r.Ask = s.Asks.Find(s.Apps.Get(s.Apps.Find(2)), k2)
+		},
+		"no ask":              func(s *State, r *Resize, c *Container) { r.Ask = 0 },
+		"unknown ask":         func(s *State, r *Resize, c *Container) { r.Ask = 99 },
+		"no reservation":      func(s *State, r *Resize, c *Container) { r.Reservation = 0 },
+		"unknown reservation": func(s *State, r *Resize, c *Container) { r.Reservation = 99 },
+		"unknown container":   func(s *State, r *Resize, c *Container) { r.Container = 99 },
+		"marks":               func(s *State, r *Resize, c *Container) { c.Sizing = SizeUnacked },
+		"told nobody":         func(s *State, r *Resize, c *Container) { r.Change = yarn.SizeIncreased },
+		"told without change": func(s *State, r *Resize, c *Container) { r.DeliveredIn = 3 },
+		"negative version":    func(s *State, r *Resize, c *Container) { r.Version = -1 },
+		"container's resize":  func(s *State, r *Resize, c *Container) { c.Resize = 0 },
+		"ask's container": func(s *State, r *Resize, c *Container) {
+			s.Asks.Mut(r.Ask).IncreaseOf = s.Container(ref(2, 1))
+		},
 		"reservation's number": func(s *State, r *Resize, c *Container) { s.Reservations.Mut(r.Reservation).Container = 7 },
 		"resize of an ended": func(s *State, r *Resize, c *Container) {
 			_, x := s.Resizes.Alloc()
@@ -173,7 +190,8 @@ func TestDamagedResizesAreSeen(t *testing.T) {
 		},
 	} {
 		s := crowded(t)
-		apply(t, s, ask(2, k2, 1, 1), &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)}, &event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
+		apply(t, s, ask(2, k2, 1, 1), &event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(7)},
+			&event.ResizeReserved{Reservation: 1, Container: ref(1, 1)})
 		c := s.Containers.Mut(s.Container(ref(1, 1)))
 		spoil(s, s.Resizes.Mut(c.Resize), c)
 		if s.Check() == nil {
@@ -194,9 +212,12 @@ func TestContainerRecordKeepsItsSize(t *testing.T) {
 // AM receives the change, and the state can be written and restored.
 func TestResizeAfterAMUnregisters(t *testing.T) {
 	s := world(t)
-	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: ref(1, 1)},
-		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)}, &event.ContainerIncreased{Container: ref(1, 1)}, &event.ResponseRecorded{App: 1, Response: 2},
-		&event.AttemptUnregistered{App: 1, Final: yarn.FinalSucceeded}, &event.ContainerDecreased{Container: ref(1, 1), Size: gb(2)})
+	apply(t, s, ask(1, k1, 1, 2), allocated(1, 1, k1, 1), &event.ResponseRecorded{App: 1, Response: 1},
+		&event.ContainerLaunched{Container: ref(1, 1)},
+		&event.ContainerResizeAsked{Container: ref(1, 1), Size: gb(4)}, &event.ContainerIncreased{Container: ref(1, 1)},
+		&event.ResponseRecorded{App: 1, Response: 2},
+		&event.AttemptUnregistered{App: 1, Final: yarn.FinalSucceeded},
+		&event.ContainerDecreased{Container: ref(1, 1), Size: gb(2)})
 	if err := s.Check(); err != nil {
 		t.Error(err)
 	}

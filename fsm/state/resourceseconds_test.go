@@ -43,7 +43,8 @@ func TestResourceSeconds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := r.ResourceSeconds(appAt(t, r, 1), 21_500), s.ResourceSeconds(appAt(t, s, 1), 21_500); got != want || got != yarn.NewResource(3072+4096+11*1024, 3+4+11) {
+	if got, want := r.ResourceSeconds(appAt(t, r, 1), 21_500), s.ResourceSeconds(appAt(t, s, 1), 21_500); got != want ||
+		got != yarn.NewResource(3072+4096+11*1024, 3+4+11) {
 		t.Errorf("restored: %s, was %s", got, want)
 	}
 
@@ -87,7 +88,8 @@ func TestNodeHeartbeatSession(t *testing.T) {
 	if n := s.Nodes.Get(3); n.HeartbeatSession != 7 || n.Response != 0 {
 		t.Errorf("registered again: %+v", n)
 	}
-	for _, e := range []*event.NodeHeard{{Node: 9, HeartbeatSession: 1}, {Node: 3}, {Node: 3, HeartbeatSession: 1, Response: -1}} {
+	for _, e := range []*event.NodeHeard{{Node: 9, HeartbeatSession: 1}, {Node: 3},
+		{Node: 3, HeartbeatSession: 1, Response: -1}} {
 		refuse(t, s, e)
 	}
 }
@@ -103,7 +105,8 @@ func TestAMLocationsKeptForAttempts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := appAt(t, r, 3); len(a.Details().AMPlaces) != 2 || a.Details().AMPlaces[0] != e.AMPlaces[0] || a.Details().AMPlaces[1] != e.AMPlaces[1] || !a.AMStrict {
+	if a := appAt(t, r, 3); len(a.Details().AMPlaces) != 2 || a.Details().AMPlaces[0] != e.AMPlaces[0] ||
+		a.Details().AMPlaces[1] != e.AMPlaces[1] || !a.AMStrict {
 		t.Errorf("restored: %+v", a)
 	}
 }

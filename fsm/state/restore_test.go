@@ -209,9 +209,11 @@ func TestFieldOfALaterVersion(t *testing.T) {
 // TestSectionNumbersAreFixed checks the numbers of sections, which are part of the snapshot format.
 func TestSectionNumbersAreFixed(t *testing.T) {
 	names := []string{"meta", "configuration", "join-tokens", "names", "queues", "users", "nodes", "applications", "asks",
-		"locations", "containers", "diagnostics", "reservations", "reservation-bans", "requests", "attempts", "node-applications", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit",
+		"locations", "containers", "diagnostics", "reservations", "reservation-bans", "requests", "attempts",
+		"node-applications", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit",
 		"labels", "labelled-hosts", "label-uses", "labelled-containers", "preemptions", "preempted",
-		"preemption-totals", "lengths", "placements", "dynamic-queues", "gangs", "leases", "former-queues", "large-containers", "avoided", "debts", "app-tokens"}
+		"preemption-totals", "lengths", "placements", "dynamic-queues", "gangs", "leases", "former-queues",
+		"large-containers", "avoided", "debts", "app-tokens"}
 	all := Sections()
 	if len(all) != len(names) {
 		t.Fatalf("%d sections", len(all))
@@ -265,8 +267,10 @@ func TestForksAreReadWhileTheOriginGoesOn(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		apply(t, s, ask(2, yarn.SchedulerKey{Priority: int32(i + 5)}, 1, 1), tree(uint64(i+2), leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y")),
-			&event.BlacklistChanged{App: 1, Add: []string{string(rune('a' + i))}}, &event.JoinTokenCreated{Hash: []byte{9, byte(i)}})
+		apply(t, s, ask(2, yarn.SchedulerKey{Priority: int32(i + 5)}, 1, 1),
+			tree(uint64(i+2), leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y")),
+			&event.BlacklistChanged{App: 1, Add: []string{string(rune('a' + i))}},
+			&event.JoinTokenCreated{Hash: []byte{9, byte(i)}})
 	}
 	wg.Wait()
 }
@@ -275,7 +279,8 @@ func TestForksAreReadWhileTheOriginGoesOn(t *testing.T) {
 // overflowed. The restored total is the largest int64.
 func TestRestoreOfAWrappedTotal(t *testing.T) {
 	s := New()
-	apply(t, s, &event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "evil", Port: 1}, Total: yarn.NewResource(math.MaxInt64, 1)},
+	apply(t, s, &event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "evil", Port: 1},
+		Total: yarn.NewResource(math.MaxInt64, 1)},
 		&event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "n2", Port: 1}, Total: gb(4)})
 	if got := s.Meta.Cluster[yarn.Memory]; got != math.MaxInt64 {
 		t.Errorf("the total is %d", got)

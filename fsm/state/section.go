@@ -23,7 +23,8 @@ type stateful struct {
 // stored makes something a part of the state since a feature level: it is in snapshots, and a fork has
 // its own. A part that is not stored would be missing in snapshots and shared by forks.
 func stored(since uint32, p part.Part[State]) (none struct{}) {
-	at, _ := slices.BinarySearchFunc(parts, p.Section().ID, func(q stateful, id uint8) int { return cmp.Compare(q.Section().ID, id) })
+	at, _ := slices.BinarySearchFunc(parts, p.Section().ID,
+		func(q stateful, id uint8) int { return cmp.Compare(q.Section().ID, id) })
 	parts = slices.Insert(parts, at, stateful{p, since})
 	return none
 }

@@ -31,7 +31,8 @@ var _ = applies(func(s *State, e *event.DelegationTokenIssued) error { return s.
 var _ = applies(func(s *State, e *event.DelegationTokenRenewed) error { return s.Delegations.Renewed(&s.Meta, e) })
 var _ = applies(func(s *State, e *event.DelegationTokenEnded) error { return s.Delegations.Ended(&s.Meta, e) })
 
-var _ = stored(1, part.Derived[State]{Part: part.Keyed(18, "delegation-tokens", func(s *State) *table.Keyed[DelegationSlot, DelegationToken, *DelegationToken] {
-	return &s.Delegations.Keyed
-}, (*DelegationToken).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(18, "delegation-tokens",
+	func(s *State) *table.Keyed[DelegationSlot, DelegationToken, *DelegationToken] {
+		return &s.Delegations.Keyed
+	}, (*DelegationToken).Code),
 	Agrees: agrees((*check.Tables).CheckSecrets)})

@@ -18,8 +18,10 @@ func TestNodeSilence(t *testing.T) {
 	apply(t, s, &event.TimeAdvanced{NowMillis: 9000})
 	check := func(since, millis int64) {
 		t.Helper()
-		if n := s.Nodes.Get(3); n.SilentSinceMillis != since || n.Silent() != (since != 0) || n.SilentMillis(9000) != millis || n.TakesContainers() != (since == 0 && n.Serving()) {
-			t.Errorf("silent since %d for %d ms, takes containers: %v", n.SilentSinceMillis, n.SilentMillis(9000), n.TakesContainers())
+		if n := s.Nodes.Get(3); n.SilentSinceMillis != since || n.Silent() != (since != 0) ||
+			n.SilentMillis(9000) != millis || n.TakesContainers() != (since == 0 && n.Serving()) {
+			t.Errorf("silent since %d for %d ms, takes containers: %v", n.SilentSinceMillis, n.SilentMillis(9000),
+				n.TakesContainers())
 		}
 	}
 	check(0, 0)
@@ -47,7 +49,8 @@ func TestNodeSilence(t *testing.T) {
 func TestNodeSilenceIsRefused(t *testing.T) {
 	s := refusable(t)
 	apply(t, s, &event.TimeAdvanced{NowMillis: 9000}, silent(2, 4000))
-	for _, e := range []event.Event{silent(9, 4000), silent(3, -1), silent(3, 9001), silent(3, 0), silent(2, 5000), silent(4, 4000), silent(1, 4000)} {
+	for _, e := range []event.Event{silent(9, 4000), silent(3, -1), silent(3, 9001), silent(3, 0), silent(2, 5000),
+		silent(4, 4000), silent(1, 4000)} {
 		refuse(t, s, e)
 	}
 }

@@ -42,7 +42,8 @@ func TestDelivery(t *testing.T) {
 	want("released", yarn.ContainerReleasing, 1, 2)
 	apply(t, s, &event.ResponseRecorded{App: 1, Response: 3})
 	want("end told", yarn.ContainerReleasing, 1)
-	if c := box(); c.GrantedIn != 1 || c.CompletedIn != 3 || c.ExitStatus != -100 || s.Diagnostics.Get(c.Diagnostics).Text != "gone" {
+	if c := box(); c.GrantedIn != 1 || c.CompletedIn != 3 || c.ExitStatus != -100 ||
+		s.Diagnostics.Get(c.Diagnostics).Text != "gone" {
 		t.Errorf("it is %+v", c)
 	}
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)})
@@ -51,10 +52,13 @@ func TestDelivery(t *testing.T) {
 	if s.Container(ref(1, 1)) != 0 || s.Diagnostics.Len() != 0 {
 		t.Error("it is not forgotten after its end was acknowledged")
 	}
-	apply(t, s, &event.ContainerLaunched{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 2), ExitStatus: 9, Diagnostics: "by itself"})
+	apply(t, s, &event.ContainerLaunched{Container: ref(1, 2)},
+		&event.ContainerCompleted{Container: ref(1, 2), ExitStatus: 9, Diagnostics: "by itself"})
 	c := s.Containers.Get(s.Container(ref(1, 2)))
-	if !slices.Equal(told(t, s, 1), []uint64{2}) || c.ExitStatus != 9 || s.Diagnostics.Get(c.Diagnostics).Text != "by itself" || s.Meta.Completed != 2 {
-		t.Errorf("ended by itself after it was acknowledged: %+v, to be told %v, %d ended", c, told(t, s, 1), s.Meta.Completed)
+	if !slices.Equal(told(t, s, 1), []uint64{2}) || c.ExitStatus != 9 ||
+		s.Diagnostics.Get(c.Diagnostics).Text != "by itself" || s.Meta.Completed != 2 {
+		t.Errorf("ended by itself after it was acknowledged: %+v, to be told %v, %d ended", c, told(t, s, 1),
+			s.Meta.Completed)
 	}
 }
 
@@ -129,16 +133,19 @@ func TestMoveTakesEverythingAlong(t *testing.T) {
 	root := *queueAt(t, s, "root")
 	apply(t, s, &event.ApplicationMoved{App: 1, Queue: "root.b.y"})
 	from, to, over := queueAt(t, s, "root.a"), queueAt(t, s, "root.b.y"), queueAt(t, s, "root.b")
-	if !from.Used.IsZero() || !from.Pending.IsZero() || !from.AMUsed.IsZero() || from.Containers != 0 || from.Apps() != 0 || from.ActiveUsers != 0 {
+	if !from.Used.IsZero() || !from.Pending.IsZero() || !from.AMUsed.IsZero() || from.Containers != 0 ||
+		from.Apps() != 0 || from.ActiveUsers != 0 {
 		t.Errorf("left behind: %+v", from)
 	}
-	if to.Used != gb(12) || to.Reserved != gb(4) || to.Pending != gb(12) || to.Containers != 3 || to.AMUsed != gb(1) || to.ActiveUsers != 1 || to.ActiveUsed != gb(12) {
+	if to.Used != gb(12) || to.Reserved != gb(4) || to.Pending != gb(12) || to.Containers != 3 || to.AMUsed != gb(1) ||
+		to.ActiveUsers != 1 || to.ActiveUsed != gb(12) {
 		t.Errorf("arrived: %+v", to)
 	}
 	if over.Used != gb(12) || over.Runnable != 2 {
 		t.Errorf("above: %+v", over)
 	}
-	if now := queueAt(t, s, "root"); now.Used != root.Used || now.Pending != root.Pending || now.Containers != root.Containers || now.Runnable != root.Runnable {
+	if now := queueAt(t, s, "root"); now.Used != root.Used || now.Pending != root.Pending ||
+		now.Containers != root.Containers || now.Runnable != root.Runnable {
 		t.Errorf("root changed from %+v to %+v", root, *now)
 	}
 	if s.Users.Find(s.Queues.Find("root.a"), s.Names.Find("ann")) != 0 {
@@ -153,7 +160,8 @@ func TestActiveAndWaitingUsers(t *testing.T) {
 	want := func(step string, active, waiting int32, used yarn.Resource) {
 		t.Helper()
 		if q := queueAt(t, s, "root.a"); q.ActiveUsers != active || q.WaitingUsers != waiting || q.ActiveUsed != used {
-			t.Errorf("%s: %d active with %s, %d waiting; want %d with %s, %d", step, q.ActiveUsers, q.ActiveUsed, q.WaitingUsers, active, used, waiting)
+			t.Errorf("%s: %d active with %s, %d waiting; want %d with %s, %d", step, q.ActiveUsers, q.ActiveUsed, q.WaitingUsers,
+				active, used, waiting)
 		}
 	}
 	none := yarn.Resource{}
@@ -184,10 +192,12 @@ func TestReservationBansForgotten(t *testing.T) {
 		&event.ReservationMade{Reservation: 2, App: 1, Number: 2, Key: k1, Node: 1},
 		&event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelOperator})
 	slot := s.Apps.Find(2)
-	if !s.ReservationBans.Forbids(s.Nodes.Get(1), slot, k1) || s.ReservationBans.Forbids(s.Nodes.Get(2), slot, k1) || s.ReservationBans.Forbids(s.Nodes.Get(1), slot, k2) {
+	if !s.ReservationBans.Forbids(s.Nodes.Get(1), slot, k1) || s.ReservationBans.Forbids(s.Nodes.Get(2), slot, k1) ||
+		s.ReservationBans.Forbids(s.Nodes.Get(1), slot, k2) {
 		t.Fatal("the key is not banned from the node, or more than it is")
 	}
-	apply(t, s, &event.AttemptEnded{App: 2}, &event.ApplicationEnded{App: 2, State: yarn.AppFailed}, &event.ApplicationForgotten{App: 2},
+	apply(t, s, &event.AttemptEnded{App: 2}, &event.ApplicationEnded{App: 2, State: yarn.AppFailed},
+		&event.ApplicationForgotten{App: 2},
 		submit(3, "bob", "root.b.x"))
 	if s.Apps.Find(3) != slot {
 		t.Fatalf("application 3 is at slot %d, %d was free", s.Apps.Find(3), slot)
@@ -200,10 +210,13 @@ func TestReservationBansForgotten(t *testing.T) {
 	}
 	f := s.Fork() // application 3's ban comes before application 1's in the list
 	apply(t, f, &event.AttemptStarted{App: 3, Attempt: 1}, &event.AttemptActivated{App: 3}, ask(3, k1, 1, 5),
-		&event.ReservationMade{Reservation: 3, App: 3, Number: 1, Key: k1, Node: 1}, &event.ReservationCancelled{Reservation: 3, Cause: yarn.CancelOperator},
-		&event.AttemptEnded{App: 3}, &event.ApplicationEnded{App: 3, State: yarn.AppFailed}, &event.ApplicationForgotten{App: 3})
+		&event.ReservationMade{Reservation: 3, App: 3, Number: 1, Key: k1, Node: 1},
+		&event.ReservationCancelled{Reservation: 3, Cause: yarn.CancelOperator},
+		&event.AttemptEnded{App: 3}, &event.ApplicationEnded{App: 3, State: yarn.AppFailed},
+		&event.ApplicationForgotten{App: 3})
 	if f.ReservationBans.Len() != 1 || !f.ReservationBans.Forbids(f.Nodes.Get(1), f.Apps.Find(1), k1) {
-		t.Errorf("%d bans are left, application 1's among them: %v", f.ReservationBans.Len(), f.ReservationBans.Forbids(f.Nodes.Get(1), f.Apps.Find(1), k1))
+		t.Errorf("%d bans are left, application 1's among them: %v", f.ReservationBans.Len(),
+			f.ReservationBans.Forbids(f.Nodes.Get(1), f.Apps.Find(1), k1))
 	}
 	apply(t, s, &event.ContainerCompleted{Container: ref(1, 1)})
 	if s.ReservationBans.Forbids(s.Nodes.Get(1), s.Apps.Find(1), k1) || s.ReservationBans.Len() != 0 {
@@ -230,11 +243,13 @@ func TestTreeOfQueues(t *testing.T) {
 	for _, c := range root.Children {
 		names = append(names, s.Queues.Get(c).Name)
 	}
-	if !slices.Equal(names, []string{"a", "b"}) || s.Queues.Find("root.b.x") == 0 || s.Queues.Find("root.b.z") != 0 || queueAt(t, s, "root.b.x").Parent != s.Queues.Find("root.b") {
+	if !slices.Equal(names, []string{"a", "b"}) || s.Queues.Find("root.b.x") == 0 || s.Queues.Find("root.b.z") != 0 ||
+		queueAt(t, s, "root.b.x").Parent != s.Queues.Find("root.b") {
 		t.Errorf("children %v", names)
 	}
 	apply(t, s, tree(2, parent("root.b"), leaf("root.b.y"), leaf("root.b.x"), leaf("root.a")))
-	if names := fmt.Sprint(s.Queues.Get(queueAt(t, s, "root.b").Children[0]).Name, len(s.Versions), s.Versions.Current().Version); names != "y2 2" && names != "y 2 2" {
+	if names := fmt.Sprint(s.Queues.Get(queueAt(t, s, "root.b").Children[0]).Name, len(s.Versions),
+		s.Versions.Current().Version); names != "y2 2" && names != "y 2 2" {
 		t.Errorf("after the second configuration: %s", names)
 	}
 }
@@ -252,7 +267,8 @@ func TestOldConfigurationsAreForgotten(t *testing.T) {
 
 func TestBlacklistIsASortedSet(t *testing.T) {
 	s := world(t)
-	apply(t, s, &event.BlacklistChanged{App: 1, Add: []string{"z", "h2", "/r1", "z"}}, &event.BlacklistChanged{App: 1, Add: []string{"h2"}, Remove: []string{"z", "unknown"}})
+	apply(t, s, &event.BlacklistChanged{App: 1, Add: []string{"z", "h2", "/r1", "z"}},
+		&event.BlacklistChanged{App: 1, Add: []string{"h2"}, Remove: []string{"z", "unknown"}})
 	a := appAt(t, s, 1)
 	if len(a.Blacklist) != 2 || !slices.IsSorted(a.Blacklist) {
 		t.Errorf("it is %v", a.Blacklist)
@@ -310,7 +326,8 @@ func TestAsksStandInKeyOrder(t *testing.T) {
 	if !slices.Equal(got, []int32{-3, 0, 2, 5, 9}) {
 		t.Errorf("they stand as %v", got)
 	}
-	apply(t, s, ask(1, yarn.SchedulerKey{Priority: 2}, 0, 1), ask(1, yarn.SchedulerKey{Priority: -3}, 0, 1), ask(1, yarn.SchedulerKey{Priority: 9}, 0, 1))
+	apply(t, s, ask(1, yarn.SchedulerKey{Priority: 2}, 0, 1), ask(1, yarn.SchedulerKey{Priority: -3}, 0, 1),
+		ask(1, yarn.SchedulerKey{Priority: 9}, 0, 1))
 	if appAt(t, s, 1).Outstanding != 2 || s.Asks.Len() != 2 {
 		t.Error("an ask of nothing is still there")
 	}
@@ -318,7 +335,8 @@ func TestAsksStandInKeyOrder(t *testing.T) {
 
 func TestJoinTokens(t *testing.T) {
 	s := world(t)
-	apply(t, s, &event.JoinTokenCreated{Hash: []byte{1}, Voter: true, ExpiresMillis: 1500, CreatedBy: "op"}, &event.JoinTokenCreated{Hash: []byte{2}, ExpiresMillis: 9000},
+	apply(t, s, &event.JoinTokenCreated{Hash: []byte{1}, Voter: true, ExpiresMillis: 1500, CreatedBy: "op"},
+		&event.JoinTokenCreated{Hash: []byte{2}, ExpiresMillis: 9000},
 		&event.JoinTokenUsed{Hash: []byte{2}, By: "r2"})
 	f := s.Fork()
 	apply(t, s, &event.TimeAdvanced{NowMillis: 1500}, &event.JoinTokensExpired{})

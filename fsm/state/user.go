@@ -86,5 +86,6 @@ func (s *Accounts) charge(a *App, label LabelSlot, used, reserved yarn.Resource,
 	s.foldResource(s.Queues.Get(a.Queue).Used)
 }
 
-var _ = stored(1, part.Derived[State]{Part: part.Keyed(6, "users", func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).Code),
+var _ = stored(1, part.Derived[State]{Part: part.Keyed(6, "users",
+	func(s *State) *table.Keyed[UserSlot, User, *User] { return &s.Users.Keyed }, (*User).Code),
 	Links: func(s *State) { s.linkUsers() }, Agrees: agrees((*check.Tables).CheckUsers)})

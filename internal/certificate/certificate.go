@@ -48,7 +48,9 @@ func Open(dir, cluster string, now time.Time) (a *Authority, made bool, err erro
 		return a, false, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ca.pem")); err == nil {
-		return nil, false, fmt.Errorf("%s is there and its key ca-key.pem is not: certificates are made where the key is kept", filepath.Join(dir, "ca.pem"))
+		return nil, false,
+			fmt.Errorf("%s is there and its key ca-key.pem is not: certificates are made where the key is kept",
+				filepath.Join(dir, "ca.pem"))
 	}
 	a, err = create(dir, cluster, now)
 	return a, err == nil, err
@@ -108,7 +110,8 @@ func create(dir, cluster string, now time.Time) (*Authority, error) {
 // Issue writes ID.pem and ID-key.pem for a replica. hosts are the names and addresses by which
 // clients reach the replica.
 func (a *Authority) Issue(dir, cluster, id string, hosts []string, now time.Time) (Files, error) {
-	f := Files{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, id+".pem"), Key: filepath.Join(dir, id+"-key.pem")}
+	f := Files{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, id+".pem"),
+		Key: filepath.Join(dir, id+"-key.pem")}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return f, err

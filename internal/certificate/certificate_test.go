@@ -33,7 +33,8 @@ func TestIssue(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.Cert)
 	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
-		if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "10.0.0.11", KeyUsages: []x509.ExtKeyUsage{usage}}); err != nil {
+		if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "10.0.0.11",
+			KeyUsages: []x509.ExtKeyUsage{usage}}); err != nil {
 			t.Errorf("usage %v: %v", usage, err)
 		}
 	}
@@ -57,7 +58,8 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "ca-key.pem")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Open(dir, "prod", time.Now()); err == nil || !strings.Contains(err.Error(), "its key ca-key.pem is not") {
+	if _, _, err := Open(dir, "prod", time.Now()); err == nil ||
+		!strings.Contains(err.Error(), "its key ca-key.pem is not") {
 		t.Fatalf("a CA without its key: %v", err)
 	}
 }

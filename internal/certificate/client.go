@@ -21,7 +21,8 @@ func ClientURI(cluster, role, name string) string {
 // IssueClient writes NAME.pem and NAME-key.pem for a client. The certificate authenticates the
 // client at replicas. It cannot be used as a replica's certificate.
 func (a *Authority) IssueClient(dir, cluster, role, name string, life time.Duration, now time.Time) (Files, error) {
-	f := Files{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, name+".pem"), Key: filepath.Join(dir, name+"-key.pem")}
+	f := Files{CA: filepath.Join(dir, "ca.pem"), Cert: filepath.Join(dir, name+".pem"),
+		Key: filepath.Join(dir, name+"-key.pem")}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return f, err
@@ -31,7 +32,8 @@ func (a *Authority) IssueClient(dir, cluster, role, name string, life time.Durat
 		return f, fmt.Errorf("name %s: %w", name, err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: serial(), Subject: pkix.Name{CommonName: name, Organization: []string{"rmd " + cluster}, OrganizationalUnit: []string{role}},
+		SerialNumber: serial(), Subject: pkix.Name{CommonName: name, Organization: []string{"rmd " + cluster},
+			OrganizationalUnit: []string{role}},
 		NotBefore: now.Add(-back), NotAfter: now.Add(life), URIs: []*url.URL{uri},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}

@@ -42,7 +42,8 @@ func (a *Authority) Revoke(dir string, serial *big.Int, now time.Time) (added bo
 	}
 	der, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{
 		Number: new(big.Int).Add(list.Number, big.NewInt(1)), ThisUpdate: now, NextUpdate: a.Cert.NotAfter,
-		RevokedCertificateEntries: append(list.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: serial, RevocationTime: now}),
+		RevokedCertificateEntries: append(list.RevokedCertificateEntries,
+			x509.RevocationListEntry{SerialNumber: serial, RevocationTime: now}),
 	}, a.Cert, a.key)
 	if err != nil {
 		return false, err

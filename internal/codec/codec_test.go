@@ -63,10 +63,13 @@ func encoded(e *everything) []byte {
 
 func extremes() []everything {
 	return []everything{{}, {
-		U64: math.MaxUint64, U32: math.MaxUint32, U16: math.MaxUint16, U8: math.MaxUint8, I64: math.MinInt64, I32: math.MinInt32,
-		Yes: true, Raw: []byte{0, 255}, Text: "näme", List: []string{"", "a"}, Enum: 255, Size: yarn.Resource{0, 0, 0, 0, 0, -1},
-		App: yarn.ApplicationID{ClusterTimestamp: math.MaxInt64, Seq: math.MaxUint32}, Node: yarn.NodeID{Host: "h", Port: 65535},
-		Key: yarn.SchedulerKey{Priority: math.MinInt32, AllocationID: math.MaxInt64},
+		U64: math.MaxUint64, U32: math.MaxUint32, U16: math.MaxUint16, U8: math.MaxUint8, I64: math.MinInt64,
+		I32: math.MinInt32,
+		Yes: true, Raw: []byte{0, 255}, Text: "näme", List: []string{"", "a"}, Enum: 255,
+		Size: yarn.Resource{0, 0, 0, 0, 0, -1},
+		App:  yarn.ApplicationID{ClusterTimestamp: math.MaxInt64, Seq: math.MaxUint32},
+		Node: yarn.NodeID{Host: "h", Port: 65535},
+		Key:  yarn.SchedulerKey{Priority: math.MinInt32, AllocationID: math.MaxInt64},
 	}, {I64: math.MaxInt64, I32: math.MaxInt32, Size: yarn.Resource{1, 2, 3, 4, 5, 6}}}
 }
 
@@ -126,7 +129,8 @@ func TestRefusals(t *testing.T) {
 		{"varint not minimal, longer", []byte{0x81, 0x80, 0x00}, func(c *Coder) { c.U64(new(uint64)) }, ErrMalformed},
 		{"signed varint not minimal", []byte{0x82, 0x00}, func(c *Coder) { c.I64(new(int64)) }, ErrMalformed},
 		{"varint of 65 bits", append(huge[:9:9], 0x02), func(c *Coder) { c.U64(new(uint64)) }, ErrMalformed},
-		{"varint of eleven bytes", append(bytes.Repeat([]byte{0x80}, 10), 1), func(c *Coder) { c.U64(new(uint64)) }, ErrMalformed},
+		{"varint of eleven bytes", append(bytes.Repeat([]byte{0x80}, 10), 1), func(c *Coder) { c.U64(new(uint64)) },
+			ErrMalformed},
 		{"above 32 bits", []byte{0x80, 0x80, 0x80, 0x80, 0x10}, func(c *Coder) { c.U32(new(uint32)) }, ErrMalformed},
 		{"above 16 bits", []byte{0x80, 0x80, 0x04}, func(c *Coder) { c.U16(new(uint16)) }, ErrMalformed},
 		{"above 8 bits", []byte{0x80, 0x02}, func(c *Coder) { c.U8(new(uint8)) }, ErrMalformed},
@@ -136,7 +140,8 @@ func TestRefusals(t *testing.T) {
 		{"string longer than the input", []byte{5, 'a', 'b'}, func(c *Coder) { c.String(new(string)) }, ErrTruncated},
 		{"string of 2^64-1", huge, func(c *Coder) { c.String(new(string)) }, ErrTruncated},
 		{"bytes of 2^64-1", huge, func(c *Coder) { c.Raw(new([]byte)) }, ErrTruncated},
-		{"count larger than the input", []byte{4, 1, 1, 1}, func(c *Coder) { List(c, new([]uint64), (*Coder).U64) }, ErrTruncated},
+		{"count larger than the input", []byte{4, 1, 1, 1}, func(c *Coder) { List(c, new([]uint64), (*Coder).U64) },
+			ErrTruncated},
 		{"count of 2^64-1", huge, func(c *Coder) { List(c, new([]uint64), (*Coder).U64) }, ErrTruncated},
 		{"too many kinds", []byte{7, 2, 2, 2, 2, 2, 2, 2}, func(c *Coder) { c.Resource(new(yarn.Resource)) }, ErrMalformed},
 		{"kinds that end in zero", []byte{2, 2, 0}, func(c *Coder) { c.Resource(new(yarn.Resource)) }, ErrMalformed},

@@ -61,7 +61,8 @@ func LimitFor(connections int) int {
 }
 
 // ErrNone is the error if a connection is refused because of the limit.
-var ErrNone = errors.New("no file descriptor is free for another connection; raise the limit of open files (LimitNOFILE=, ulimit -n)")
+var ErrNone = errors.New(
+	"no file descriptor is free for another connection; raise the limit of open files (LimitNOFILE=, ulimit -n)")
 
 // Budget counts the shared part of a plan.
 type Budget struct {
@@ -101,7 +102,9 @@ func (b *Budget) Problem() string {
 	if b.last.IsZero() || time.Since(b.last) > time.Minute {
 		return ""
 	}
-	return fmt.Sprintf("connections are refused for the limit of open files: %d of %d for clients are open, %d were refused", b.used, b.shared, b.refused)
+	return fmt.Sprintf(
+		"connections are refused for the limit of open files: %d of %d for clients are open, %d were refused", b.used,
+		b.shared, b.refused)
 }
 
 // port is one listener or dialer that uses a budget.
@@ -171,7 +174,8 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // Dialer counts connections that are dialed for clients and applications in the budget.
-func (b *Budget) Dialer(name string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) func(ctx context.Context, network, addr string) (net.Conn, error) {
+func (b *Budget) Dialer(name string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) func(
+	ctx context.Context, network, addr string) (net.Conn, error) {
 	p := &port{b: b, name: name}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if !p.take() {

@@ -124,7 +124,8 @@ func TestDialer(t *testing.T) {
 func TestDivide(t *testing.T) {
 	for _, limit := range []int{Min, 1024, 4096, 20000, 65536, 1 << 20} {
 		p := Divide(limit)
-		if files := limit - p.Shared - p.Members - p.Unknown; files < 96 || p.Shared < limit/2 || p.Members < 128 || p.Unknown < 32 {
+		if files := limit - p.Shared - p.Members - p.Unknown; files < 96 || p.Shared < limit/2 || p.Members < 128 ||
+			p.Unknown < 32 {
 			t.Errorf("%+v leaves %d for files", p, files)
 		}
 	}

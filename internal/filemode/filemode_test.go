@@ -37,7 +37,8 @@ func create(t *testing.T, mode fs.FileMode, uid, gid int) fs.FileInfo {
 
 func TestSecret(t *testing.T) {
 	uid, gid := os.Geteuid(), os.Getegid()
-	for mode, want := range map[fs.FileMode]bool{0o600: true, 0o400: true, 0o644: false, 0o604: false, 0o660: false, 0o620: false, 0o610: false} {
+	for mode, want := range map[fs.FileMode]bool{0o600: true, 0o400: true, 0o644: false, 0o604: false, 0o660: false,
+		0o620: false, 0o610: false} {
 		if got := Secret(create(t, mode, uid, gid)); got != want {
 			t.Errorf("Secret with mode %#o: %t", mode, got)
 		}

@@ -77,7 +77,8 @@ func OpenAcceptor(cfg Config) (*Acceptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Acceptor{cfg: cfg, keys: keys, replay: newReplays(2 * cfg.Skew), turns: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
+	return &Acceptor{cfg: cfg, keys: keys, replay: newReplays(2 * cfg.Skew),
+		turns: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
 }
 
 // Panics returns how many panics were recovered while tokens were decoded.
@@ -130,7 +131,8 @@ func (a *Acceptor) Accept(token []byte, from Peer) (ctx *Context, reply []byte, 
 }
 
 // establish makes the checks that need the decrypted ticket. realm is that of the service.
-func (a *Acceptor) establish(req *messages.APReq, t *messages.EncTicketPart, realm string, from Peer) (*Context, []byte, *Error) {
+func (a *Acceptor) establish(req *messages.APReq, t *messages.EncTicketPart, realm string, from Peer) (*Context,
+	[]byte, *Error) {
 	now := a.cfg.Now()
 	if e := a.checkTicket(t, realm, from, now); e != nil {
 		return nil, nil, e
@@ -244,13 +246,16 @@ func (a *Acceptor) decryptTicket(req *messages.APReq) (*messages.EncTicketPart, 
 	part := req.Ticket.EncPart
 	keys := a.keys.find(part.EType, uint32(part.KVNO), a.cfg.Now())
 	if _, known := profiles[part.EType]; !known {
-		return nil, "", refuse(NoKey, "the ticket for %s is encrypted with type %d, and only AES is taken: give the service AES keys in the KDC, and export them again",
-			clip(req.Ticket.SName.PrincipalNameString()), part.EType)
+		return nil, "",
+			refuse(NoKey,
+				"the ticket for %s is encrypted with type %d, and only AES is taken: give the service AES keys in the KDC, and export them again",
+				clip(req.Ticket.SName.PrincipalNameString()), part.EType)
 	}
 	if len(keys) == 0 {
-		return nil, "", refuse(NoKey, "the ticket for %s is encrypted with type %d, version %d, and the keytab %s has no such key of %s: "+
-			"add the key with ktadd or ktutil, or let the client get a new ticket",
-			clip(req.Ticket.SName.PrincipalNameString()), part.EType, part.KVNO, a.cfg.Keytab, a.cfg.Principal)
+		return nil, "",
+			refuse(NoKey, "the ticket for %s is encrypted with type %d, version %d, and the keytab %s has no such key of %s: "+
+				"add the key with ktadd or ktutil, or let the client get a new ticket",
+				clip(req.Ticket.SName.PrincipalNameString()), part.EType, part.KVNO, a.cfg.Keytab, a.cfg.Principal)
 	}
 	for _, k := range keys {
 		b, err := open(k.key, usageTicket, part.Cipher)
@@ -287,20 +292,27 @@ func (a *Acceptor) checkTicket(t *messages.EncTicketPart, realm string, from Pee
 	}
 	switch {
 	case start.Sub(now) > a.cfg.Skew || t.Flags.At(ticketInvalid) != 0:
-		return refuse(NotYetValid, "the ticket is valid from %s, and here it is %s: compare the clocks", stamp(start), stamp(now))
+		return refuse(NotYetValid, "the ticket is valid from %s, and here it is %s: compare the clocks",
+			stamp(start), stamp(now))
 	case now.Sub(t.EndTime) > a.cfg.Skew:
-		return refuse(Expired, "the ticket expired at %s, and here it is %s: get a new one with kinit", stamp(t.EndTime), stamp(now))
-	case len(t.CAddr) > 0 && !types.HostAddressesContains(t.CAddr, types.HostAddressFromNetIP(from.Address.Unmap().AsSlice())):
-		return refuse(Address, "the ticket is for other addresses than %s: get one without addresses (noaddresses in krb5.conf)", from.Address)
+		return refuse(Expired, "the ticket expired at %s, and here it is %s: get a new one with kinit",
+			stamp(t.EndTime), stamp(now))
+	case len(t.CAddr) > 0 && !types.HostAddressesContains(t.CAddr,
+		types.HostAddressFromNetIP(from.Address.Unmap().AsSlice())):
+		return refuse(Address,
+			"the ticket is for other addresses than %s: get one without addresses (noaddresses in krb5.conf)", from.Address)
 	}
 	if t.CRealm == realm || len(t.Transited.Contents) == 0 || t.Flags.At(ticketTransitChecked) != 0 {
 		return nil
 	}
 	if t.Transited.TRType != transitedDomains {
-		return refuse(Transit, "the ticket came from %s to %s through realms that are written in the form %d, which is not read", t.CRealm, realm, t.Transited.TRType)
+		return refuse(Transit,
+			"the ticket came from %s to %s through realms that are written in the form %d, which is not read", t.CRealm, realm,
+			t.Transited.TRType)
 	}
 	if err := checkPath(t.CRealm, realm, string(t.Transited.Contents), a.cfg.Paths); err != nil {
-		return refuse(Transit, "the ticket came from %s to %s through %q: %v", t.CRealm, realm, clip(string(t.Transited.Contents)), err)
+		return refuse(Transit, "the ticket came from %s to %s through %q: %v", t.CRealm, realm,
+			clip(string(t.Transited.Contents)), err)
 	}
 	return nil
 }
@@ -319,7 +331,8 @@ func (a *Acceptor) checkAuthenticator(auth *types.Authenticator, t *messages.Enc
 	}
 	at := auth.CTime.Add(time.Duration(auth.Cusec) * time.Microsecond)
 	if off := now.Sub(at); off > a.cfg.Skew || off < -a.cfg.Skew {
-		return refuse(Skew, "the client's clock says %s, and the clock here %s. They may differ by %v: synchronize them", stamp(at), stamp(now), a.cfg.Skew)
+		return refuse(Skew, "the client's clock says %s, and the clock here %s. They may differ by %v: synchronize them",
+			stamp(at), stamp(now), a.cfg.Skew)
 	}
 	return nil
 }
@@ -349,7 +362,8 @@ func answer(auth *types.Authenticator, session types.EncryptionKey) (*Context, [
 	if err != nil {
 		return nil, nil, refuse(Unsupported, "%v", err)
 	}
-	part, err := krbasn1.Marshal(messages.EncAPRepPart{CTime: auth.CTime, Cusec: auth.Cusec, Subkey: sub, SequenceNumber: int64(seq)})
+	part, err := krbasn1.Marshal(messages.EncAPRepPart{CTime: auth.CTime, Cusec: auth.Cusec, Subkey: sub,
+		SequenceNumber: int64(seq)})
 	if err != nil {
 		return nil, nil, refuse(Malformed, "AP-REP: %v", err)
 	}
@@ -357,7 +371,8 @@ func answer(auth *types.Authenticator, session types.EncryptionKey) (*Context, [
 	if err != nil {
 		return nil, nil, refuse(Unsupported, "%v", err)
 	}
-	rep, err := krbasn1.Marshal(messages.APRep{PVNO: 5, MsgType: 15, EncPart: types.EncryptedData{EType: session.KeyType, Cipher: sealed}})
+	rep, err := krbasn1.Marshal(messages.APRep{PVNO: 5, MsgType: 15,
+		EncPart: types.EncryptedData{EType: session.KeyType, Cipher: sealed}})
 	if err != nil {
 		return nil, nil, refuse(Malformed, "AP-REP: %v", err)
 	}

@@ -159,35 +159,66 @@ func TestRefusals(t *testing.T) {
 		twice  bool
 		want   gss.Reason
 	}{
-		"good":            {},
-		"a little late":   {late: -4 * time.Minute},
-		"a little early":  {late: 4 * time.Minute},
-		"late":            {late: -6 * time.Minute, want: gss.Skew},
-		"early":           {late: 6 * time.Minute, want: gss.Skew},
-		"expired":         {change: func(p *messages.EncTicketPart) { p.EndTime = time.Now().Add(-6 * time.Minute).UTC() }, want: gss.Expired},
+		"good":           {},
+		"a little late":  {late: -4 * time.Minute},
+		"a little early": {late: 4 * time.Minute},
+		"late":           {late: -6 * time.Minute, want: gss.Skew},
+		"early":          {late: 6 * time.Minute, want: gss.Skew},
+		"expired": {change: func(p *messages.EncTicketPart) {
+			p.EndTime = time.Now().Add(-6 * time.Minute).UTC()
+		}, want: gss.Expired},
 		"expired in skew": {change: func(p *messages.EncTicketPart) { p.EndTime = time.Now().Add(-4 * time.Minute).UTC() }},
-		"future":          {change: func(p *messages.EncTicketPart) { p.StartTime = time.Now().Add(6 * time.Minute).UTC() }, want: gss.NotYetValid},
+		"future": {change: func(p *messages.EncTicketPart) {
+			p.StartTime = time.Now().Add(6 * time.Minute).UTC()
+		}, want: gss.NotYetValid},
 		"future, no start": {change: func(p *messages.EncTicketPart) {
 			p.StartTime, p.AuthTime = time.Time{}, time.Now().Add(6*time.Minute).UTC()
 		}, want: gss.NotYetValid},
-		"invalid":              {change: func(p *messages.EncTicketPart) { types.SetFlag(&p.Flags, 7) }, want: gss.NotYetValid},
-		"replay":               {twice: true, want: gss.Replay},
-		"other realm":          {change: foreign, ticket: func(t *gss.Ticket) { t.Client.Realm = "OTHER" }},
-		"realm of another":     {change: foreign, want: gss.Mismatch},
-		"name of another":      {ticket: func(t *gss.Ticket) { t.Client.Components = []string{"bob"} }, want: gss.Mismatch},
-		"odd name":             {change: func(p *messages.EncTicketPart) { p.CName.NameString = []string{"ann/admin"} }, want: gss.Malformed},
-		"control character":    {change: func(p *messages.EncTicketPart) { p.CName.NameString = []string{"ann\u009bm"} }, want: gss.Malformed},
-		"other direction":      {change: func(p *messages.EncTicketPart) { p.CName.NameString = []string{"ann\u202e"} }, want: gss.Malformed},
-		"address":              {change: onlyFrom("192.0.2.1"), from: gss.Peer{Address: netip.MustParseAddr("192.0.2.2")}, want: gss.Address},
-		"right address":        {change: onlyFrom("192.0.2.1"), from: gss.Peer{Address: netip.MustParseAddr("::ffff:192.0.2.1")}},
-		"no address":           {change: onlyFrom("192.0.2.1"), want: gss.Address},
-		"through":              {change: through("MIDDLE", false), ticket: func(t *gss.Ticket) { t.Client.Realm = "OTHER" }, want: gss.Transit},
-		"through, checked":     {change: through("MIDDLE", true), ticket: func(t *gss.Ticket) { t.Client.Realm = "OTHER" }},
-		"through a parent":     {change: func(p *messages.EncTicketPart) { through("EXAMPLE", false)(p); p.CRealm = "A.EXAMPLE" }, ticket: func(t *gss.Ticket) { t.Client.Realm = "A.EXAMPLE" }},
-		"through a stranger":   {change: func(p *messages.EncTicketPart) { through("EVIL", false)(p); p.CRealm = "A.EXAMPLE" }, ticket: func(t *gss.Ticket) { t.Client.Realm = "A.EXAMPLE" }, want: gss.Transit},
-		"realm rewritten":      {change: func(p *messages.EncTicketPart) { through("EVIL", false)(p); p.CRealm = "A.EXAMPLE" }, ticket: func(t *gss.Ticket) { t.Client.Realm, t.Ticket.Realm = "A.EXAMPLE", "A.EXAMPLE" }, want: gss.Transit},
-		"binding":              {ticket: func(t *gss.Ticket) { t.Binding = []byte("a") }, from: gss.Peer{Binding: []byte("b")}, want: gss.Binding},
-		"right binding":        {ticket: func(t *gss.Ticket) { t.Binding = []byte("a") }, from: gss.Peer{Binding: []byte("a")}},
+		"invalid": {change: func(p *messages.EncTicketPart) {
+			types.SetFlag(&p.Flags, 7)
+		}, want: gss.NotYetValid},
+		"replay":           {twice: true, want: gss.Replay},
+		"other realm":      {change: foreign, ticket: func(t *gss.Ticket) { t.Client.Realm = "OTHER" }},
+		"realm of another": {change: foreign, want: gss.Mismatch},
+		"name of another":  {ticket: func(t *gss.Ticket) { t.Client.Components = []string{"bob"} }, want: gss.Mismatch},
+		"odd name": {change: func(p *messages.EncTicketPart) {
+			p.CName.NameString = []string{"ann/admin"}
+		}, want: gss.Malformed},
+		"control character": {change: func(p *messages.EncTicketPart) {
+			p.CName.NameString = []string{"ann\u009bm"}
+		}, want: gss.Malformed},
+		"other direction": {change: func(p *messages.EncTicketPart) {
+			p.CName.NameString = []string{"ann\u202e"}
+		}, want: gss.Malformed},
+		"address": {change: onlyFrom("192.0.2.1"), from: gss.Peer{Address: netip.MustParseAddr("192.0.2.2")},
+			want: gss.Address},
+		"right address": {change: onlyFrom("192.0.2.1"),
+			from: gss.Peer{Address: netip.MustParseAddr("::ffff:192.0.2.1")}},
+		"no address": {change: onlyFrom("192.0.2.1"), want: gss.Address},
+		"through": {change: through("MIDDLE", false), ticket: func(t *gss.Ticket) {
+			t.Client.Realm = "OTHER"
+		}, want: gss.Transit},
+		"through, checked": {change: through("MIDDLE", true), ticket: func(t *gss.Ticket) { t.Client.Realm = "OTHER" }},
+		"through a parent": {change: func(p *messages.EncTicketPart) {
+			through("EXAMPLE", false)(p)
+			p.CRealm = "A.EXAMPLE"
+		}, ticket: func(t *gss.Ticket) { t.Client.Realm = "A.EXAMPLE" }},
+		"through a stranger": {change: func(p *messages.EncTicketPart) {
+			through("EVIL", false)(p)
+			p.CRealm = "A.EXAMPLE"
+		}, ticket: func(t *gss.Ticket) { t.Client.Realm = "A.EXAMPLE" }, want: gss.Transit},
+		"realm rewritten": {change: func(p *messages.EncTicketPart) {
+			through("EVIL", false)(p)
+			p.CRealm = "A.EXAMPLE"
+		}, ticket: func(t *gss.Ticket) {
+			t.Client.Realm, t.Ticket.Realm = "A.EXAMPLE", "A.EXAMPLE"
+		}, want: gss.Transit},
+		"binding": {ticket: func(t *gss.Ticket) {
+			t.Binding = []byte("a")
+		}, from: gss.Peer{Binding: []byte("b")}, want: gss.Binding},
+		"right binding": {ticket: func(t *gss.Ticket) {
+			t.Binding = []byte("a")
+		}, from: gss.Peer{Binding: []byte("a")}},
 		"binding not asked":    {ticket: func(t *gss.Ticket) { t.Binding = []byte("a") }},
 		"binding not sent":     {from: gss.Peer{Binding: []byte("a")}},
 		"other service's name": {ticket: func(t *gss.Ticket) { t.Ticket.SName.NameString = []string{"hdfs", "nn"} }},
@@ -197,14 +228,20 @@ func TestRefusals(t *testing.T) {
 		"wrong type":           {ticket: func(t *gss.Ticket) { t.Ticket.EncPart.EType = 17 }, want: gss.Integrity},
 		"RC4":                  {ticket: func(t *gss.Ticket) { t.Ticket.EncPart.EType = 23 }, want: gss.NoKey},
 		"changed ticket":       {ticket: func(t *gss.Ticket) { t.Ticket.EncPart.Cipher[20] ^= 1 }, want: gss.Integrity},
-		"other session":        {ticket: func(t *gss.Ticket) { t.Key.KeyValue = bytes.Repeat([]byte{1}, 32) }, want: gss.Integrity},
-		"RC4 session":          {change: func(p *messages.EncTicketPart) { p.Key = types.EncryptionKey{KeyType: 23, KeyValue: make([]byte, 16)} }, want: gss.Integrity},
-		"short session":        {change: func(p *messages.EncTicketPart) { p.Key.KeyValue = p.Key.KeyValue[:24] }, want: gss.Integrity},
-		"empty":                {token: func([]byte) []byte { return nil }, want: gss.Malformed},
-		"short":                {token: func(b []byte) []byte { return b[:len(b)-1] }, want: gss.Malformed},
-		"more":                 {token: func(b []byte) []byte { return append(b, 0) }, want: gss.Malformed},
-		"NTLM":                 {token: func([]byte) []byte { return []byte("NTLMSSP\x00\x01\x00\x00\x00") }, want: gss.Malformed},
-		"long":                 {token: func([]byte) []byte { return make([]byte, gss.TokenMax+1) }, want: gss.Malformed},
+		"other session": {ticket: func(t *gss.Ticket) {
+			t.Key.KeyValue = bytes.Repeat([]byte{1}, 32)
+		}, want: gss.Integrity},
+		"RC4 session": {change: func(p *messages.EncTicketPart) {
+			p.Key = types.EncryptionKey{KeyType: 23, KeyValue: make([]byte, 16)}
+		}, want: gss.Integrity},
+		"short session": {change: func(p *messages.EncTicketPart) {
+			p.Key.KeyValue = p.Key.KeyValue[:24]
+		}, want: gss.Integrity},
+		"empty": {token: func([]byte) []byte { return nil }, want: gss.Malformed},
+		"short": {token: func(b []byte) []byte { return b[:len(b)-1] }, want: gss.Malformed},
+		"more":  {token: func(b []byte) []byte { return append(b, 0) }, want: gss.Malformed},
+		"NTLM":  {token: func([]byte) []byte { return []byte("NTLMSSP\x00\x01\x00\x00\x00") }, want: gss.Malformed},
+		"long":  {token: func([]byte) []byte { return make([]byte, gss.TokenMax+1) }, want: gss.Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ticket := key.Ticket(t, "ann@EXAMPLE", c.change)
@@ -313,7 +350,8 @@ func TestKeytabChanges(t *testing.T) {
 	})
 	accept := func(k gsstest.Key) error {
 		t.Helper()
-		_, token, err := gss.Initiate(k.Ticket(t, "ann@EXAMPLE", func(p *messages.EncTicketPart) { p.EndTime = now.Add(time.Hour).UTC() }), now)
+		_, token, err := gss.Initiate(k.Ticket(t, "ann@EXAMPLE",
+			func(p *messages.EncTicketPart) { p.EndTime = now.Add(time.Hour).UTC() }), now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +419,8 @@ func TestKeytabRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := gss.OpenAcceptor(gss.Config{Principal: service, Keytab: path})
-		if err == nil || !strings.Contains(err.Error(), path) || bytes.Contains([]byte(err.Error()), secret.Key.KeyValue[:8]) {
+		if err == nil || !strings.Contains(err.Error(), path) ||
+			bytes.Contains([]byte(err.Error()), secret.Key.KeyValue[:8]) {
 			t.Errorf("%s: %v", name, err)
 		}
 		t.Log(err)
@@ -400,7 +439,8 @@ func must(b []byte, err error) []byte {
 
 // TestAnyHost accepts for each host of the keytab, as a web server does.
 func TestAnyHost(t *testing.T) {
-	one, two, other := gsstest.NewKey(t, "HTTP/a@EXAMPLE", 18, 1), gsstest.NewKey(t, "HTTP/b@EXAMPLE", 18, 1), gsstest.NewKey(t, service, 18, 1)
+	one, two, other := gsstest.NewKey(t, "HTTP/a@EXAMPLE", 18, 1), gsstest.NewKey(t, "HTTP/b@EXAMPLE", 18, 1),
+		gsstest.NewKey(t, service, 18, 1)
 	a := open(t, gsstest.Keytab(t, one, two, other), func(c *gss.Config) { c.Principal = "HTTP/*" })
 	for _, c := range []struct {
 		key gsstest.Key

@@ -47,7 +47,8 @@ func TestKDC(t *testing.T) {
 		file := k.Path(fmt.Sprintf("e%d.keytab", etype))
 		k.Admin("addprinc -randkey -e "+name+":normal "+service, "ktadd -k "+file+" -norandkey "+service)
 		now := time.Now()
-		a, err := gss.OpenAcceptor(gss.Config{Principal: service + "@TEST", Keytab: file, Now: func() time.Time { return now }})
+		a, err := gss.OpenAcceptor(gss.Config{Principal: service + "@TEST", Keytab: file,
+			Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +69,8 @@ func TestKDC(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if got, _, err := server.Unwrap(c.Wrap(nil, []byte("text"), true)); err != nil || !bytes.Equal(got, []byte("text")) || server.Client != "ann@TEST" {
+			if got, _, err := server.Unwrap(c.Wrap(nil, []byte("text"), true)); err != nil ||
+				!bytes.Equal(got, []byte("text")) || server.Client != "ann@TEST" {
 				return fmt.Errorf("%q of %s, %w", got, server.Client, err)
 			}
 			return nil
@@ -111,7 +113,8 @@ func TestSHA2KDC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ctx, _, err := a.Accept(token, gss.Peer{}); err != nil || ctx.Client != "ann@TEST" || ticket.Ticket.EncPart.EType < 19 {
+	if ctx, _, err := a.Accept(token, gss.Peer{}); err != nil || ctx.Client != "ann@TEST" ||
+		ticket.Ticket.EncPart.EType < 19 {
 		t.Errorf("%v, %v with type %d", ctx, err, ticket.Ticket.EncPart.EType)
 	}
 	if eve, err := kdc.NewLogin("eve", file, k.Path("krb5.conf")); err != nil || eve.Check() == nil {

@@ -157,7 +157,8 @@ func (k *keytab) look(now time.Time) {
 	k.looked = now
 	k.past = slices.DeleteFunc(k.past, func(p past) bool { return now.After(p.until) })
 	info, err := os.Stat(k.path)
-	if err == nil && k.info != nil && os.SameFile(info, k.info) && info.ModTime().Equal(k.info.ModTime()) && info.Size() == k.info.Size() {
+	if err == nil && k.info != nil && os.SameFile(info, k.info) && info.ModTime().Equal(k.info.ModTime()) &&
+		info.Size() == k.info.Size() {
 		return
 	}
 	var keys []entry

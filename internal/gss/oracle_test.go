@@ -37,11 +37,13 @@ func startOracle(t *testing.T, keytab string) *oracle {
 		t.Skip("there is no libgssapi_krb5.so.2 or no python3")
 	}
 	conf := filepath.Join(t.TempDir(), "krb5.conf")
-	if err := os.WriteFile(conf, []byte("[libdefaults]\n default_realm = EXAMPLE\n dns_lookup_realm = false\n dns_lookup_kdc = false\n rdns = false\n dns_canonicalize_hostname = false\n"), 0o600); err != nil {
+	if err := os.WriteFile(conf,
+		[]byte("[libdefaults]\n default_realm = EXAMPLE\n dns_lookup_realm = false\n dns_lookup_kdc = false\n rdns = false\n dns_canonicalize_hostname = false\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(python, "testdata/oracle.py", libs[0])
-	cmd.Env = append(os.Environ(), "KRB5_KTNAME=FILE:"+keytab, "KRB5RCACHETYPE=none", "KRB5RCACHENAME=none:", "KRB5_CONFIG="+conf)
+	cmd.Env = append(os.Environ(), "KRB5_KTNAME=FILE:"+keytab, "KRB5RCACHETYPE=none", "KRB5RCACHENAME=none:",
+		"KRB5_CONFIG="+conf)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -96,7 +98,8 @@ func TestOracle(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("RMD_ORACLE_TOKENS")); err == nil {
 		total = n
 	}
-	keys := []gsstest.Key{gsstest.NewKey(t, service, 17, 1), gsstest.NewKey(t, service, 18, 1), gsstest.NewKey(t, service, 19, 1), gsstest.NewKey(t, service, 20, 1)}
+	keys := []gsstest.Key{gsstest.NewKey(t, service, 17, 1), gsstest.NewKey(t, service, 18, 1),
+		gsstest.NewKey(t, service, 19, 1), gsstest.NewKey(t, service, 20, 1)}
 	path := gsstest.Keytab(t, keys...)
 	o := startOracle(t, path)
 	seed := uint64(time.Now().UnixNano())
@@ -136,7 +139,8 @@ func TestOracle(t *testing.T) {
 			t.Errorf("seed %d, token %d: %q here (%v), %q there (%s): %x", seed, n, client, err, theirs, why, token)
 		}
 	}
-	t.Logf("seed %d: of %d tokens, %d are accepted here, %d of them only here, and %d only there", seed, total, accepted, laxer, stricter)
+	t.Logf("seed %d: of %d tokens, %d are accepted here, %d of them only here, and %d only there", seed, total, accepted,
+		laxer, stricter)
 }
 
 func reason(err error) gss.Reason {

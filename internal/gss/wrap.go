@@ -110,7 +110,8 @@ func (c *Context) Unwrap(token []byte) (message []byte, sealed bool, err error) 
 	if flags&^sealedFlag != c.flags^sentByAcceptor {
 		return nil, false, fmt.Errorf("%w: its flags are %#x", ErrToken, flags)
 	}
-	extra, rotation, seq := int(binary.BigEndian.Uint16(token[4:])), int(binary.BigEndian.Uint16(token[6:])), binary.BigEndian.Uint64(token[8:])
+	extra, rotation, seq := int(binary.BigEndian.Uint16(token[4:])), int(binary.BigEndian.Uint16(token[6:])),
+		binary.BigEndian.Uint64(token[8:])
 	if seq != c.recv.seq {
 		return nil, false, fmt.Errorf("%w: number %d, not %d", ErrOrder, seq, c.recv.seq)
 	}

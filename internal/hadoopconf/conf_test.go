@@ -70,7 +70,8 @@ func TestLaterFileWinsUnlessFinal(t *testing.T) {
 	if v := value(t, c, "acl"); v != " g1,g2" {
 		t.Errorf("the blank of an access list is lost: %q", v)
 	}
-	if w := c.Warnings(); len(w) != 1 || w[0].String() != second+":3: b is final in "+first+":9; this value has no effect" {
+	if w := c.Warnings(); len(w) != 1 || w[0].String() != second+":3: b is final in "+first+
+		":9; this value has no effect" {
 		t.Errorf("warnings %v", w)
 	}
 	if names := c.Properties(); len(names) != 4 || names[0].Name != "a" || names[3].Name != "c" {
@@ -163,7 +164,8 @@ func TestIncludes(t *testing.T) {
 
 func TestFaultsAreListedTogether(t *testing.T) {
 	dir := t.TempDir()
-	loop := put(t, dir, "loop.xml", "<configuration>\n<xi:include href=\"loop.xml\"/>\n<xi:include href=\"gone.xml\"/>\n<xi:include href=\"http://x/y.xml\"/>\n</configuration>")
+	loop := put(t, dir, "loop.xml",
+		"<configuration>\n<xi:include href=\"loop.xml\"/>\n<xi:include href=\"gone.xml\"/>\n<xi:include href=\"http://x/y.xml\"/>\n</configuration>")
 	noname := put(t, dir, "noname.xml", "<configuration>\n\n<property><value>1</value></property>\n</configuration>")
 	broken := put(t, dir, "broken.xml", "<configuration>\n<property>\n<name>x</nme>\n</property></configuration>")
 	top := put(t, dir, "top.xml", "<settings/>")
@@ -232,7 +234,8 @@ func TestBounds(t *testing.T) {
 	} {
 		_, err := o.Parse(strings.NewReader("<configuration>"+tc.body+"</configuration>"), "x")
 		switch {
-		case tc.want == "" && err != nil, tc.want != "" && (err == nil || err.Error() != "read hadoop configuration: "+tc.want):
+		case tc.want == "" && err != nil, tc.want != "" &&
+			(err == nil || err.Error() != "read hadoop configuration: "+tc.want):
 			t.Errorf("%.40s: %v, want %q", tc.body, err, tc.want)
 		}
 	}

@@ -37,7 +37,8 @@ func (o Options) Validate() error {
 	if o.Env == nil {
 		return errors.New("hadoopconf: options have no Env; use os.LookupEnv, or a function that finds nothing")
 	}
-	for _, b := range []int64{o.MaxFileBytes, int64(o.MaxProperties), int64(o.MaxNameBytes), int64(o.MaxValueBytes), int64(o.MaxIncludeDepth), int64(o.MaxFiles)} {
+	for _, b := range []int64{o.MaxFileBytes, int64(o.MaxProperties), int64(o.MaxNameBytes), int64(o.MaxValueBytes),
+		int64(o.MaxIncludeDepth), int64(o.MaxFiles)} {
 		if b <= 0 {
 			return errors.New("hadoopconf: every bound of the options must be above 0")
 		}

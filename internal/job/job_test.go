@@ -36,7 +36,8 @@ func TestJobs(t *testing.T) {
 		}
 		_ = j.Done(nil)
 		s := r.Status()[slices.IndexFunc(r.Status(), func(s Status) bool { return s.Name == k.Name })]
-		if r.Problem() != "" || s.Runs != uint64(k.After)+1 || s.Failures != uint64(k.After) || s.InARow != 0 || s.Err != "" || !s.Success.Equal(now) || s.Failure.IsZero() {
+		if r.Problem() != "" || s.Runs != uint64(k.After)+1 || s.Failures != uint64(k.After) || s.InARow != 0 ||
+			s.Err != "" || !s.Success.Equal(now) || s.Failure.IsZero() {
 			t.Errorf("after a success: %+v", s)
 		}
 	}
@@ -57,7 +58,8 @@ func TestJobsErrorIsBounded(t *testing.T) {
 // TestNoRegistry checks that parts without a registry work.
 func TestNoRegistry(t *testing.T) {
 	var r *Registry
-	if err := errors.New("x"); r.Job(Snapshot).Done(err) != err || r.Job(Snapshot).Failing() || r.Status() != nil || r.Problem() != "" {
+	if err := errors.New("x"); r.Job(Snapshot).Done(err) != err || r.Job(Snapshot).Failing() || r.Status() != nil ||
+		r.Problem() != "" {
 		t.Error("a registry that is nil records something")
 	}
 }

@@ -40,7 +40,8 @@ func neverWait(fd int) error {
 	case unix.S_IFSOCK:
 		return unix.SetNonblock(fd, true)
 	case unix.S_IFIFO, unix.S_IFCHR:
-		again, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		again, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd),
+			unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,8 @@ import "testing"
 
 func TestName(t *testing.T) {
 	names := []string{"status", "list", "kill", "heartbeat", "priority"}
-	for word, want := range map[string]string{"statsu": "status", "lst": "list", "heartbeet": "heartbeat", "prio": "priority", "KILL": "kill", "zzzz": "", "": ""} {
+	for word, want := range map[string]string{"statsu": "status", "lst": "list", "heartbeet": "heartbeat",
+		"prio": "priority", "KILL": "kill", "zzzz": "", "": ""} {
 		if got := Name(word, names); got != want {
 			t.Errorf("Name(%q) = %q, want %q", word, got, want)
 		}

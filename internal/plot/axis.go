@@ -76,7 +76,8 @@ func roundTicks(most float64, n int) []float64 {
 }
 
 // spanSteps are the possible distances of ticks on a time axis, in milliseconds.
-var spanSteps = []float64{1, 10, 100, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000,
+var spanSteps = []float64{1, 10, 100, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000,
+	900_000, 1_800_000,
 	3_600_000, 7_200_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000, 2_592_000_000}
 
 // spanStep returns the smallest of spanSteps that divides a span into at most n parts.
@@ -99,7 +100,9 @@ func Clock(from, to float64) Axis {
 	case step >= 86_400_000:
 		layout = "01-02"
 	}
-	a := Axis{Label: "UTC", Clock: true, Min: from, Max: to, Format: func(v float64) string { return time.UnixMilli(int64(v)).UTC().Format(layout) }}
+	a := Axis{Label: "UTC", Clock: true, Min: from, Max: to, Format: func(v float64) string {
+		return time.UnixMilli(int64(v)).UTC().Format(layout)
+	}}
 	for v := math.Ceil(from/step) * step; v <= to; v += step {
 		a.Ticks = append(a.Ticks, v)
 	}
@@ -119,7 +122,8 @@ func Times(label string, most float64, format func(millis int64) string) Axis {
 // Waits returns a logarithmic axis of milliseconds from 0, on which a second, a minute, an hour and
 // a day have similar distances.
 func Waits(label string, most float64, format func(millis int64) string) Axis {
-	return decades(label, most, 1000, []float64{0, 1000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000}, format)
+	return decades(label, most, 1000, []float64{0, 1000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000,
+		604_800_000}, format)
 }
 
 // Latencies returns such an axis for durations from fractions of a millisecond to seconds.

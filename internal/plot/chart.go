@@ -159,7 +159,8 @@ func (s *sheet) line(p plane, l Line) {
 		d := p.path(run, l.Step)
 		if l.Fill {
 			last, first := run[len(run)-1], run[0]
-			s.addf(`<path class="fill %s" d="%s L%.1f %.1f L%.1f %.1fZ"/>`, l.Ink, d, p.px(last.X), p.bottom, p.px(first.X), p.bottom)
+			s.addf(`<path class="fill %s" d="%s L%.1f %.1f L%.1f %.1fZ"/>`, l.Ink, d, p.px(last.X), p.bottom,
+				p.px(first.X), p.bottom)
 		}
 		whole.WriteString(d)
 	}
@@ -170,7 +171,8 @@ func (s *sheet) line(p plane, l Line) {
 	if l.Dashed {
 		dash = " dashed"
 	}
-	s.addf(`<path class="line %s%s" d="%s"><title>%s</title></path>`, l.Ink, dash, whole.String(), template.HTMLEscapeString(l.Name))
+	s.addf(`<path class="line %s%s" d="%s"><title>%s</title></path>`, l.Ink, dash, whole.String(),
+		template.HTMLEscapeString(l.Name))
 }
 
 // runs returns the parts of a line between its gaps.
@@ -216,5 +218,6 @@ func (s *sheet) mark(p plane, m Mark) {
 	if until-x >= 1 {
 		s.addf(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, x, p.top, until-x, p.bottom-p.top)
 	}
-	s.addf(`<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><path d="M%.1f %.1fl-4 -7h8z"/></g>`, x, x, p.top, p.bottom, x, p.top)
+	s.addf(`<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><path d="M%.1f %.1fl-4 -7h8z"/></g>`, x, x, p.top,
+		p.bottom, x, p.top)
 }

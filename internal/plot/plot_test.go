@@ -12,7 +12,8 @@ import (
 )
 
 func TestTicks(t *testing.T) {
-	for most, want := range map[float64]string{0: "[0 0.5 1]", 1: "[0 0.5 1]", 3: "[0 1 2 3]", 7: "[0 2 4 6 8]", 90: "[0 50 100]", 4200: "[0 2000 4000 6000]", math.Inf(1): "[0 0.5 1]"} {
+	for most, want := range map[float64]string{0: "[0 0.5 1]", 1: "[0 0.5 1]", 3: "[0 1 2 3]", 7: "[0 2 4 6 8]",
+		90: "[0 50 100]", 4200: "[0 2000 4000 6000]", math.Inf(1): "[0 0.5 1]"} {
 		if got := fmt.Sprint(roundTicks(most, 4)); got != want {
 			t.Errorf("%v: %s, want %s", most, got, want)
 		}
@@ -20,7 +21,8 @@ func TestTicks(t *testing.T) {
 }
 
 func TestAxisStaysInside(t *testing.T) {
-	for _, a := range []Axis{Linear(7), Shares(0.4), Times("", 86_400_000, func(int64) string { return "" }), Waits("", 5e6, func(int64) string { return "" }), Latencies(840), {}} {
+	for _, a := range []Axis{Linear(7), Shares(0.4), Times("", 86_400_000, func(int64) string { return "" }),
+		Waits("", 5e6, func(int64) string { return "" }), Latencies(840), {}} {
 		if a.at(-5) != 0 || a.at(1e18) != 1 {
 			t.Errorf("%+v leaves its ends", a)
 		}
@@ -49,7 +51,9 @@ func TestAxisStaysInside(t *testing.T) {
 func TestTicksDoNotTouch(t *testing.T) {
 	y := regexp.MustCompile(`<text class="tick" x="46.0" y="([0-9.]+)"`)
 	for _, most := range []float64{800, 70_000, 4e6, 9e7, 5e8} {
-		svg := string(Chart{Title: "t", X: Linear(10), Y: Waits("", most, func(millis int64) string { return fmt.Sprint(millis) }), Lines: []Line{{Name: "a"}}, Height: 160}.SVG())
+		svg := string(Chart{Title: "t", X: Linear(10),
+			Y: Waits("", most, func(millis int64) string { return fmt.Sprint(millis) }), Lines: []Line{{Name: "a"}},
+			Height: 160}.SVG())
 		found := y.FindAllStringSubmatch(svg, -1)
 		if len(found) < 2 || !strings.Contains(svg, ">0</text>") {
 			t.Fatalf("up to %v: %d texts", most, len(found))
@@ -69,9 +73,12 @@ func TestTicksDoNotTouch(t *testing.T) {
 func TestChartIsXML(t *testing.T) {
 	for name, f := range map[string]Figure{
 		"empty": Chart{Title: "<t>", Empty: "nothing & nobody"},
-		"lines": Chart{Title: "t", Note: "n", X: Linear(10), Y: Linear(5), Marks: []Mark{{At: 2, Until: 4, Text: "<m>"}, {At: 99}},
-			Lines: []Line{{Name: "a&b", Ink: Blue, Step: true, Fill: true, Points: []Point{{0, 1}, {5, 9}, {5, 2}, {20, 3}}}, {Name: "c", Ink: Gray, Dashed: true, Points: []Point{{1, 1}}}}},
-		"ranges": Ranges{Title: "r", X: Linear(10), Rows: []Row{{Label: "<l>", Bars: []Bar{{Name: "x", Mid: 1, High: 5, Max: 20}, {Empty: true, Text: "none"}}}}},
+		"lines": Chart{Title: "t", Note: "n", X: Linear(10), Y: Linear(5),
+			Marks: []Mark{{At: 2, Until: 4, Text: "<m>"}, {At: 99}},
+			Lines: []Line{{Name: "a&b", Ink: Blue, Step: true, Fill: true, Points: []Point{{0, 1}, {5, 9}, {5, 2}, {20, 3}}},
+				{Name: "c", Ink: Gray, Dashed: true, Points: []Point{{1, 1}}}}},
+		"ranges": Ranges{Title: "r", X: Linear(10),
+			Rows: []Row{{Label: "<l>", Bars: []Bar{{Name: "x", Mid: 1, High: 5, Max: 20}, {Empty: true, Text: "none"}}}}},
 	} {
 		svg := string(f.SVG())
 		d := xml.NewDecoder(strings.NewReader(svg))
@@ -89,7 +96,8 @@ func TestChartIsXML(t *testing.T) {
 			}
 			for _, a := range e.Attr {
 				var v float64
-				if n, _ := fmt.Sscanf(a.Value, "%g", &v); n == 1 && strings.HasPrefix(a.Name.Local, "x") && (v < 0 || v > wholeWidth) {
+				if n, _ := fmt.Sscanf(a.Value, "%g", &v); n == 1 && strings.HasPrefix(a.Name.Local, "x") &&
+					(v < 0 || v > wholeWidth) {
 					t.Errorf("%s: %s=%q is off the sheet", name, a.Name.Local, a.Value)
 				}
 			}
@@ -114,14 +122,16 @@ func TestLineHasGaps(t *testing.T) {
 	if strings.Count(d, "M") != 2 || !strings.Contains(d, "H") {
 		t.Errorf("the line is %s", d)
 	}
-	if svg := string(Chart{Lines: []Line{{Ink: Blue, Points: []Point{{1, nan}}}}}.SVG()); strings.Contains(svg, `class="line`) {
+	if svg := string(Chart{Lines: []Line{{Ink: Blue, Points: []Point{{1, nan}}}}}.SVG()); strings.Contains(svg,
+		`class="line`) {
 		t.Errorf("a line of gaps is drawn: %s", svg)
 	}
 }
 
 func TestClock(t *testing.T) {
 	const at = 1780000000000 // 20:26:40
-	for span, want := range map[float64]string{3_600_000: "[20:30 20:45 21:00 21:15]", 300_000: "[20:28 20:30]", 60_000: "[20:26:45 20:27:00 20:27:15 20:27:30]"} {
+	for span, want := range map[float64]string{3_600_000: "[20:30 20:45 21:00 21:15]", 300_000: "[20:28 20:30]",
+		60_000: "[20:26:45 20:27:00 20:27:15 20:27:30]"} {
 		a := Clock(at, at+span)
 		var got []string
 		for _, v := range a.Ticks {

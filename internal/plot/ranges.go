@@ -83,7 +83,8 @@ func (s *sheet) bar(p plane, b Bar, y float64) {
 		return
 	}
 	mid, high, most := p.px(b.Mid), p.px(b.High), p.px(b.Max)
-	s.addf(`<g class="bar %s"><title>%s: %s</title>`, b.Ink, template.HTMLEscapeString(b.Name), template.HTMLEscapeString(b.Text))
+	s.addf(`<g class="bar %s"><title>%s: %s</title>`, b.Ink, template.HTMLEscapeString(b.Name),
+		template.HTMLEscapeString(b.Text))
 	s.addf(`<line class="thin" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, high, most, y, y)
 	s.addf(`<line class="thin" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, most, most, y-3, y+3)
 	s.addf(`<line class="thick" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, mid, high, y, y)

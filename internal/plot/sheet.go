@@ -12,7 +12,8 @@ type sheet struct{ b strings.Builder }
 
 func newSheet(w, h int, name string) *sheet {
 	s := &sheet{}
-	s.addf(`<svg class="plot" viewBox="0 0 %d %d" role="img" aria-label="%s" xmlns="http://www.w3.org/2000/svg">`, w, h, template.HTMLEscapeString(name))
+	s.addf(`<svg class="plot" viewBox="0 0 %d %d" role="img" aria-label="%s" xmlns="http://www.w3.org/2000/svg">`, w, h,
+		template.HTMLEscapeString(name))
 	return s
 }
 
@@ -27,13 +28,15 @@ func (s *sheet) middle(x, y float64, class, text string) { s.write(x, y, class, 
 
 func (s *sheet) write(x, y float64, class, anchor, text string) {
 	if text != "" {
-		s.addf(`<text class="%s" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, class, x, y, anchor, template.HTMLEscapeString(text))
+		s.addf(`<text class="%s" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, class, x, y, anchor,
+			template.HTMLEscapeString(text))
 	}
 }
 
 // moment writes a time of day, with its Unix milliseconds for the script of a page.
 func (s *sheet) moment(x, y, millis float64, text string) {
-	s.addf(`<text class="tick" x="%.1f" y="%.1f" text-anchor="middle" data-at="%.0f">%s</text>`, x, y, millis, template.HTMLEscapeString(text))
+	s.addf(`<text class="tick" x="%.1f" y="%.1f" text-anchor="middle" data-at="%.0f">%s</text>`, x, y, millis,
+		template.HTMLEscapeString(text))
 }
 
 // head writes title, note and legend, and returns the y position below them.

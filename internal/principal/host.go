@@ -68,7 +68,8 @@ func names(ctx context.Context, a netip.Addr) func(func(string) bool) {
 		all, _ := net.DefaultResolver.LookupAddr(ctx, a.String()) // an address without a name has none
 		for _, name := range all {
 			addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
-			if err == nil && slices.ContainsFunc(addrs, func(b netip.Addr) bool { return b.Unmap() == a }) && !yield(strings.TrimSuffix(name, ".")) {
+			if err == nil && slices.ContainsFunc(addrs, func(b netip.Addr) bool { return b.Unmap() == a }) &&
+				!yield(strings.TrimSuffix(name, ".")) {
 				return
 			}
 		}

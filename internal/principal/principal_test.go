@@ -54,7 +54,8 @@ func TestShort(t *testing.T) {
 		{"RULE:[2:$0]", Hadoop, "ann/host", "null", 1},
 		{"RULE:[1:$1@$0]", Hadoop, "ann@X", "!Non-simple name ann@X after auth_to_local rule RULE:[1:$1@$0]", 1},
 		{"RULE:[1:$1@$0]", MIT, "ann@X", "ann@X", 1},
-		{"RULE:[1:$1@$0](.*)s/X/Y/g/L DEFAULT", Hadoop, "ann@X", "!Non-simple name ann@Y after auth_to_local rule RULE:[1:$1@$0](.*)s/X/Y/g/L", 1},
+		{"RULE:[1:$1@$0](.*)s/X/Y/g/L DEFAULT", Hadoop, "ann@X",
+			"!Non-simple name ann@Y after auth_to_local rule RULE:[1:$1@$0](.*)s/X/Y/g/L", 1},
 		{"RULE:[1:$2]", Hadoop, "ann@X", "!index 2 from $2 is outside of the valid range 0 to 1", 1},
 		{"RULE:[1:a$b]", Hadoop, "ann@X", "!bad format in username mapping in ", 1},
 		{"RULE:[2:$2] RULE:[1:x]", Hadoop, "ann@X", "x", 2},
@@ -78,7 +79,8 @@ func TestShort(t *testing.T) {
 			short = "!" + err.Error()
 		}
 		if short != c.want || rule.Number != c.rule {
-			t.Errorf("%s (%s) makes %q of %s by rule %+v, want %q by rule %d", c.rules, c.mechanism, short, c.principal, rule, c.want, c.rule)
+			t.Errorf("%s (%s) makes %q of %s by rule %+v, want %q by rule %d", c.rules, c.mechanism, short, c.principal, rule,
+				c.want, c.rule)
 		}
 	}
 }
@@ -88,11 +90,13 @@ func TestRefusedRules(t *testing.T) {
 		{"DEFAULT", "krb", "Invalid rule mechanism: krb"},
 		{"DEFAULT nonsense", Hadoop, "rule 2: Invalid rule:  nonsense"},
 		{"RULE:[:$1]", Hadoop, `rule 1: Invalid rule: RULE:[:$1]: "" is not a number of components`},
-		{"RULE:[1:$1](.*@(A|B))s/a/b/", Hadoop, "rule 1: the regular expression \".*@(A|B\" is not supported"}, // as in Java, it ends at the first )
+		// as in Java, it ends at the first )
+		{"RULE:[1:$1](.*@(A|B))s/a/b/", Hadoop, "rule 1: the regular expression \".*@(A|B\" is not supported"},
 		{"DEFAULT\nRULE:[1:$1](a(?!b)", Hadoop, "rule 2: the regular expression \"a(?!b\" is not supported"},
 		{"RULE:[1:$1]s/(?=a)b/c/", Hadoop, "rule 1: the regular expression \"(?=a)b\" is not supported"},
 		{"RULE:[1:$1]s/a++/c/", Hadoop, "rule 1: the regular expression \"a++\" is not supported"},
-		{`RULE:[1:$1]s/(a)\1/c/`, Hadoop, `rule 1: the regular expression "(a)\\1" has \1, which Java and this program read differently`},
+		{`RULE:[1:$1]s/(a)\1/c/`, Hadoop,
+			`rule 1: the regular expression "(a)\\1" has \1, which Java and this program read differently`},
 		{"RULE:[1:$1]([a-z&&[^x]]*)", Hadoop, "has && within [...]"},
 		{"RULE:[1:$1]([a[b]]*)", Hadoop, "has a [ within [...]"},
 		{"RULE:[1:$1]s/(?U)a*/c/", Hadoop, "has flags that Java does not have"},
@@ -138,7 +142,8 @@ func TestDefaultRealm(t *testing.T) {
 		"hadoop.security.auth_to_local RULE:[1:$1s]": "anns", "hadoop.security.auth_to_local.mechanism MIT": "ann",
 	} {
 		name, value, _ := strings.Cut(keys, " ")
-		conf, err := hadoopconf.Parse(strings.NewReader("<configuration><property><name>"+name+"</name><value>"+value+"</value></property></configuration>"), "core-site.xml")
+		conf, err := hadoopconf.Parse(strings.NewReader("<configuration><property><name>"+name+"</name><value>"+value+
+			"</value></property></configuration>"), "core-site.xml")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +160,9 @@ func TestDefaultRealm(t *testing.T) {
 		}
 	}
 	t.Setenv("KRB5_CONFIG", filepath.Join(dir, "missing"))
-	conf, err := hadoopconf.Parse(strings.NewReader("<configuration><property><name>hadoop.security.authentication</name><value>kerberos</value></property></configuration>"), "core-site.xml")
+	conf,
+		err := hadoopconf.Parse(
+		strings.NewReader("<configuration><property><name>hadoop.security.authentication</name><value>kerberos</value></property></configuration>"), "core-site.xml")
 	if err != nil {
 		t.Fatal(err)
 	}

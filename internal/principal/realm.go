@@ -102,7 +102,8 @@ func LoadPaths(path string) (Paths, error) {
 			continue
 		}
 		from := [2]string{s.group, s.key}
-		p[from] = append(p[from], strings.FieldsFunc(s.value, func(r rune) bool { return r == ' ' || r == '\t' || r == ',' })...)
+		p[from] = append(p[from], strings.FieldsFunc(s.value,
+			func(r rune) bool { return r == ' ' || r == '\t' || r == ',' })...)
 	}
 	return p, nil
 }

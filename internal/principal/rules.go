@@ -37,7 +37,8 @@ type rule struct {
 	lower      bool
 }
 
-var ruleParser = regexp.MustCompile(`^[ \t\n\x0b\f\r]*((DEFAULT)|(RULE:\[(\d*):([^\]]*)\](\(([^)]*)\))?(s/([^/]*)/([^/]*)/(g)?)?))/?(L)?`)
+var ruleParser = regexp.MustCompile(
+	`^[ \t\n\x0b\f\r]*((DEFAULT)|(RULE:\[(\d*):([^\]]*)\](\(([^)]*)\))?(s/([^/]*)/([^/]*)/(g)?)?))/?(L)?`)
 
 // Kerberos reports whether Hadoop's files say that callers have principals.
 func Kerberos(conf *hadoopconf.Config) bool {
@@ -183,7 +184,8 @@ func (r *Rules) apply(rule rule, params []string) (short string, ok bool, err er
 		return "", false, fmt.Errorf("Non-simple name %s after auth_to_local rule %s", short, rule.text)
 	}
 	if rule.lower {
-		short = strings.ToLower(strings.ReplaceAll(short, "\u0130", "i\u0307")) // Java keeps the dot, so the name stays another one
+		// Java keeps the dot, so the name stays another one
+		short = strings.ToLower(strings.ReplaceAll(short, "\u0130", "i\u0307"))
 	}
 	return short, true, nil
 }

@@ -45,7 +45,10 @@ func parse(text string) (all []Version, err error) {
 		}
 		number, commit, _ := strings.Cut(l, " ")
 		if first := len(all) == 0; first != (commit == "") {
-			return nil, fmt.Errorf("versions.txt: %s: the first version is of this tree and has no commit; each other one was released and has one", number)
+			return nil,
+				fmt.Errorf(
+					"versions.txt: %s: the first version is of this tree and has no commit; each other one was released and has one",
+					number)
 		}
 		if len(all) > 0 && !Before(number, all[len(all)-1].Number) {
 			return nil, fmt.Errorf("versions.txt: %s is below %s: the newest version is first", number, all[len(all)-1].Number)

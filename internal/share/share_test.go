@@ -8,7 +8,8 @@ import (
 
 func TestFrom(t *testing.T) {
 	for text, want := range map[string]string{
-		"10.1.2.3:4": "10.1.2.3/32", "[::ffff:10.1.2.3]:5": "10.1.2.3/32", "[2001:db8:1:2:3:4:5:6]:7": "2001:db8:1:2::/64", "[fe80::1%eth0]:7": "fe80::/64",
+		"10.1.2.3:4": "10.1.2.3/32", "[::ffff:10.1.2.3]:5": "10.1.2.3/32", "[2001:db8:1:2:3:4:5:6]:7": "2001:db8:1:2::/64",
+		"[fe80::1%eth0]:7": "fe80::/64",
 	} {
 		a := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text))
 		if got := From(a).String(); got != want {

@@ -3,7 +3,8 @@ package thousands
 import "testing"
 
 func TestFormat(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 184_201: "184,201", -1_000_000: "-1,000,000", -100: "-100"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 184_201: "184,201", -1_000_000: "-1,000,000",
+		-100: "-100"} {
 		if got := Format(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}

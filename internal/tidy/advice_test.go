@@ -111,7 +111,8 @@ func TestAdvice(t *testing.T) {
 // asksUsers reports whether a file's texts are messages to users of the product. Flags, examples and
 // names of commands are what the user asked for.
 func asksUsers(path string) bool {
-	for _, dir := range []string{"cluster/", "server/", "transport/", "client/", "config/", "scheduler/input/", "scheduler/planner/", "cmd/rmd/internal/command/"} {
+	for _, dir := range []string{"cluster/", "server/", "transport/", "client/", "config/", "scheduler/input/",
+		"scheduler/planner/", "cmd/rmd/internal/command/"} {
 		if strings.HasPrefix(path, dir) {
 			return true
 		}
@@ -120,7 +121,8 @@ func asksUsers(path string) bool {
 }
 
 // condition matches what makes advice safe to read: when to follow it.
-var condition = regexp.MustCompile(`(?i)\bif\b|\bonly\b|\bwhile\b|\bwhen\b|\bafter\b|\bbefore\b|\blost\b|\bnever\b|\bdo not\b|refuse`)
+var condition = regexp.MustCompile(
+	`(?i)\bif\b|\bonly\b|\bwhile\b|\bwhen\b|\bafter\b|\bbefore\b|\blost\b|\bnever\b|\bdo not\b|refuse`)
 
 // TestAdviceInPages checks that a paragraph or a row of a user's page that proposes to wipe a disk
 // says under which condition.
@@ -136,7 +138,8 @@ func TestAdviceInPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, part := range regexp.MustCompile(`\n\n|\n\||\n[*\d]`).Split(string(src), -1) {
-			if heading := strings.HasPrefix(part, "#") && !strings.Contains(part, "\n"); !heading && wipe.MatchString(part) && !condition.MatchString(part) {
+			if heading := strings.HasPrefix(part, "#") && !strings.Contains(part, "\n"); !heading && wipe.MatchString(part) &&
+				!condition.MatchString(part) {
 				t.Errorf("%s proposes to wipe a disk and does not say when this costs nothing:\n%s", page, part)
 			}
 		}

@@ -108,7 +108,8 @@ func backgroundOf(t *tree) map[string]finding {
 					return true
 				}
 				if x, ok := call.X.(*ast.Ident); ok && slices.Contains(repeats, x.Name+"."+call.Sel.Name) {
-					out[backgroundName(f, fn)] = t.at(f, fn.Pos(), "%s works in the background: report its runs to a job of internal/job and add it to the table of background_test.go", fn.Name.Name)
+					out[backgroundName(f, fn)] = t.at(f, fn.Pos(),
+						"%s works in the background: report its runs to a job of internal/job and add it to the table of background_test.go", fn.Name.Name)
 				}
 				return true
 			})
@@ -136,7 +137,8 @@ func TestBackgroundTable(t *testing.T) {
 		if _, ok := found[name]; !ok {
 			t.Errorf("%s does not work in the background any more: remove it from the table", name)
 		}
-		if !strings.HasPrefix(what, "no job: ") && !slices.ContainsFunc(job.Table, func(k job.Kind) bool { return string(k.Name) == what }) {
+		if !strings.HasPrefix(what, "no job: ") &&
+			!slices.ContainsFunc(job.Table, func(k job.Kind) bool { return string(k.Name) == what }) {
 			t.Errorf("%s: there is no job %q", name, what)
 		}
 	}

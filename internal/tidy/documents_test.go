@@ -14,7 +14,8 @@ import (
 var named = regexp.MustCompile("`([a-z][a-zA-Z0-9_-]*/[a-zA-Z0-9_./-]*)(?:: ([A-Za-z.]+))?`")
 
 // documents are the documents that lead a developer to files.
-var documents = []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "cluster/DESIGN.md", "docs/design/adding-an-event.md", "docs/development/changes.md"}
+var documents = []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "cluster/DESIGN.md",
+	"docs/design/adding-an-event.md", "docs/development/changes.md"}
 
 // TestDocumentsNameWhatExists checks that each path in these documents exists, and that the
 // function after a path is in that file.
@@ -91,7 +92,8 @@ func markdown(t *testing.T, root string) []string {
 		switch base := filepath.Base(name); {
 		case err != nil:
 			return err
-		case d.IsDir() && name != root && (base == "testdata" || base == "bin" || base == "out" || strings.HasPrefix(base, ".")):
+		case d.IsDir() && name != root && (base == "testdata" || base == "bin" || base == "out" ||
+			strings.HasPrefix(base, ".")):
 			return fs.SkipDir
 		case strings.HasSuffix(base, ".md"):
 			out = append(out, name)
@@ -136,7 +138,8 @@ func documentRule(t *tree) []finding {
 			for _, c := range group.List {
 				for _, doc := range document.FindAllString(c.Text, -1) {
 					if !exists(filepath.Join(root, doc)) && !exists(filepath.Join(root, f.dir(), doc)) {
-						out = append(out, t.at(f, c.Pos(), "the document %s does not exist: write its path from the root, or say what it says", doc))
+						out = append(out,
+							t.at(f, c.Pos(), "the document %s does not exist: write its path from the root, or say what it says", doc))
 					}
 				}
 			}

@@ -24,7 +24,8 @@ func packageRule(t *tree) []finding {
 	var out []finding
 	for _, dir := range order {
 		if !introduced[dir] {
-			out = append(out, t.at(first[dir], first[dir].ast.Package, "package %s has no package comment: say in doc.go what it is for, what it holds and what it must not do", dir))
+			out = append(out, t.at(first[dir], first[dir].ast.Package,
+				"package %s has no package comment: say in doc.go what it is for, what it holds and what it must not do", dir))
 		}
 	}
 	return out
@@ -38,7 +39,8 @@ func laterRule(t *tree) []finding {
 	for _, f := range t.production() {
 		for i, line := range bytes.Split(f.src, []byte("\n")) {
 			if w := laterWord.Find(line); w != nil {
-				out = append(out, finding{f.path, i + 1, string(w) + ": do it, or write down in the documentation what is missing and why"})
+				out = append(out, finding{f.path, i + 1,
+					string(w) + ": do it, or write down in the documentation what is missing and why"})
 			}
 		}
 	}

@@ -43,8 +43,9 @@ var pureImports = map[string]string{
 }
 
 // clockNames are the functions of package time that use a clock.
-var clockNames = map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true, "AfterFunc": true,
-	"Tick": true, "NewTimer": true, "NewTicker": true}
+var clockNames = map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep": true, "After": true,
+	"AfterFunc": true,
+	"Tick":      true, "NewTimer": true, "NewTicker": true}
 
 // floatNames are the types that may compute differently on different machines.
 var floatNames = map[string]bool{"float32": true, "float64": true, "complex64": true, "complex128": true}
@@ -151,12 +152,15 @@ func (p *purity) selector(n *ast.SelectorExpr) {
 	}
 	switch {
 	case p.time != "" && x.Name == p.time && clockNames[n.Sel.Name]:
-		p.report(n, "the core reads no clock: use the state's Meta.NowMillis or the input's time instead of time.%s", n.Sel.Name)
+		p.report(n, "the core reads no clock: use the state's Meta.NowMillis or the input's time instead of time.%s",
+			n.Sel.Name)
 	case p.conv != "" && x.Name == p.conv && n.Sel.Name == "ParseFloat":
 		p.report(n, "use yarn.ParseFraction instead of strconv.ParseFloat")
 	case p.maps != "" && x.Name == p.maps && (n.Sel.Name == "Keys" || n.Sel.Name == "Values" || n.Sel.Name == "All"):
 		if !p.excused(n) {
-			p.report(n, "maps.%s gives an order that differs from run to run: range over a sorted slice, or say why the %s … on this line", n.Sel.Name, strings.TrimSuffix(harmless, ":"))
+			p.report(n,
+				"maps.%s gives an order that differs from run to run: range over a sorted slice, or say why the %s … on this line",
+				n.Sel.Name, strings.TrimSuffix(harmless, ":"))
 		}
 	}
 }
@@ -167,7 +171,9 @@ func (p *purity) ranges(n *ast.RangeStmt) {
 		return
 	}
 	if _, ok := typ.Underlying().(*types.Map); ok && !p.excused(n) {
-		p.report(n, "the order of a map differs from run to run: range over a sorted slice, or say on this line why \"// %s …\"", harmless)
+		p.report(n,
+			"the order of a map differs from run to run: range over a sorted slice, or say on this line why \"// %s …\"",
+			harmless)
 	}
 }
 
@@ -192,7 +198,9 @@ func (p *purity) excused(n ast.Node) bool {
 // packages as empty. Their expressions have no type then, but maps of this module are still
 // recognized.
 func (t *tree) check() *types.Info {
-	c := &checker{tree: t, done: map[string]*types.Package{}, info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
+	c := &checker{tree: t, done: map[string]*types.Package{},
+		info: &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+			Defs: map[*ast.Ident]types.Object{}}}
 	for _, f := range t.production() {
 		if isPure(f.dir()) {
 			_, _ = c.Import(modulePath + "/" + f.dir())

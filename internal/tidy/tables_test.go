@@ -29,7 +29,8 @@ func madeTables() []madeTable {
 	meaning := []string{"cause", "meaning"}
 	grants := append(causeRows(explain.Causes()),
 		[]string{"`MAX_PARALLEL_APPS`", "a limit on parallel applications blocks an attempt"},
-		[]string{"`" + yarn.CancelAskGone.String() + "`, …", "the cause of a [cancelled reservation](queues.md#container-reservations)"},
+		[]string{"`" + yarn.CancelAskGone.String() + "`, …",
+			"the cause of a [cancelled reservation](queues.md#container-reservations)"},
 		[]string{"`" + yarn.PreemptGuarantee.String() + "`, …", "the cause of a [preemption](preemption.md#causes)"})
 	keys := func(name string, p capacity.Place) madeTable {
 		m := madeTable{"docs/operations/queue-keys.md", name, []string{"key", "default", "meaning"}, nil}
@@ -118,7 +119,8 @@ func TestTablesOfDocuments(t *testing.T) {
 				t.Fatal(err)
 			}
 		default:
-			t.Errorf("%s: the table %q is not that of the program: go test ./internal/tidy -run TestTables -rewrite\nwant:\n%s", m.file, m.name, m.text())
+			t.Errorf("%s: the table %q is not that of the program: go test ./internal/tidy -run TestTables -rewrite\nwant:\n%s",
+				m.file, m.name, m.text())
 		}
 	}
 }

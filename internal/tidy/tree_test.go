@@ -85,7 +85,8 @@ func loadModule(tb testing.TB) *tree {
 		}
 		base := d.Name()
 		if d.IsDir() {
-			if name != root && (base == "testdata" || base == "vendor" || base == "node_modules" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")) {
+			if name != root && (base == "testdata" || base == "vendor" || base == "node_modules" ||
+				strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")) {
 				return fs.SkipDir
 			}
 			return nil

@@ -48,7 +48,8 @@ func TestVersionsInGuides(t *testing.T) {
 				}
 				found++
 				if v != release.Current() && (v != release.Next(release.Current()) || filepath.Base(name) != "upgrade.md") {
-					t.Errorf("%s:%d names version %s, want %s: go test ./internal/tidy -run TestVersionsInGuides -rewrite", rel, i+1, v, release.Current())
+					t.Errorf("%s:%d names version %s, want %s: go test ./internal/tidy -run TestVersionsInGuides -rewrite", rel, i+1,
+						v, release.Current())
 				}
 			}
 		}

@@ -54,7 +54,8 @@ func TestWords(t *testing.T) {
 		}
 		rel = filepath.ToSlash(rel)
 		switch base := d.Name(); {
-		case d.IsDir() && name != root && (base == "testdata" || base == "bin" || base == "out" || strings.HasPrefix(base, ".")):
+		case d.IsDir() && name != root && (base == "testdata" || base == "bin" || base == "out" ||
+			strings.HasPrefix(base, ".")):
 			return fs.SkipDir
 		case d.IsDir(), !worded.MatchString(base), base == "CHANGELOG.md", rel == "internal/tidy/words_test.go":
 			return nil

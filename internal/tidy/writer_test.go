@@ -29,7 +29,8 @@ func writerRule(t *tree) []finding {
 			}
 			if m, ok := call.Fun.(*ast.SelectorExpr); ok && writers[m.Sel.Name] {
 				if _, ofField := m.X.(*ast.SelectorExpr); ofField {
-					out = append(out, t.at(f, n.Pos(), "%s changes a table of the state: only events do that, so emit one", m.Sel.Name))
+					out = append(out, t.at(f, n.Pos(), "%s changes a table of the state: only events do that, so emit one",
+						m.Sel.Name))
 				}
 			}
 			return true

@@ -26,7 +26,8 @@ func TestSteps(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n%+v\nwant\n%+v", err, got, want)
 	}
-	for _, bad := range []string{"```console\nrmd version\n```\n", "```console\nrm1# true\n", "```console\nrm1# cat <<'EOF'\n```\n"} {
+	for _, bad := range []string{"```console\nrmd version\n```\n", "```console\nrm1# true\n",
+		"```console\nrm1# cat <<'EOF'\n```\n"} {
 		if got, err := Steps(bad); err == nil {
 			t.Errorf("%q has the steps %+v", bad, got)
 		}
@@ -48,7 +49,8 @@ func TestAgrees(t *testing.T) {
 		{"applied 18 digest f191…9a equal", "applied 18 digest f191…9a DIFFERS", false},
 		{"healthy leader rm1 (term 2, 21s)", "healthy leader rm3 (term 4)", true},
 		{"healthy leader rm1 (term 2)", "degraded leader rm1 (term 2)", false},
-		{"rm1  10.0.0.11:8034  leader  yes  4  0  -  1.0.0  3", "rm1  10.0.0.11:8034  follower  yes  10  1  8ms  1.0.0  3", true},
+		{"rm1  10.0.0.11:8034  leader  yes  4  0  -  1.0.0  3",
+			"rm1  10.0.0.11:8034  follower  yes  10  1  8ms  1.0.0  3", true},
 		{"before.snap: index 6, 1KiB", "before.snap: index 12, 929B", true},
 		{"listens on: …, done", "listens on: 8034, 8088, done", true},
 	} {
@@ -65,7 +67,8 @@ func TestStepHolds(t *testing.T) {
 	if !quiet.holds("", 0) || quiet.holds("", 1) {
 		t.Error("a command that prints nothing must succeed")
 	}
-	if !refused.holds("rmd: NO_LEADER: no replica leads now", 5) || refused.holds("rmd: NO_LEADER: no replica leads now", 0) {
+	if !refused.holds("rmd: NO_LEADER: no replica leads now", 5) ||
+		refused.holds("rmd: NO_LEADER: no replica leads now", 0) {
 		t.Error("a command whose error is shown must fail")
 	}
 }
@@ -74,7 +77,8 @@ func TestStepHolds(t *testing.T) {
 func TestSections(t *testing.T) {
 	const command = "```console\nrm1# true\n```\n"
 	got, err := Sections("# A guide\n" + command + "## One\n" + command + "### Below\n" + command + "## Two\n" + command)
-	if err != nil || len(got) != 3 || len(got[0].Steps) != 1 || got[1].Name != "One" || len(got[1].Steps) != 2 || got[2].Name != "Two" || got[2].Steps[0].Line != 15 {
+	if err != nil || len(got) != 3 || len(got[0].Steps) != 1 || got[1].Name != "One" || len(got[1].Steps) != 2 ||
+		got[2].Name != "Two" || got[2].Steps[0].Line != 15 {
 		t.Errorf("%v\n%+v", err, got)
 	}
 }

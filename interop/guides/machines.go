@@ -80,7 +80,8 @@ func (m *Machines) start(jars string) {
 	m.t.Helper()
 	m.first = exec.Command(m.script("make"), append([]string{m.work, jars}, addresses...)...)
 	m.first.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS, Pdeathsig: syscall.SIGKILL,
+		Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS,
+		Pdeathsig:  syscall.SIGKILL,
 	}
 	said, w := io.Pipe()
 	m.first.Stdout, m.first.Stderr = w, w

@@ -36,7 +36,8 @@ func TestHadoop(t *testing.T) {
 			if mode := os.Getenv("RMD_HADOOP_MODE"); mode != "" && mode != run.name {
 				t.Skip("left out by RMD_HADOOP_MODE")
 			}
-			table, all := []string{"", "| class | run | passed | failed | known | skipped | leaders killed | took |", "|---|---|---|---|---|---|---|---|"}, readKnown(t)
+			table, all := []string{"", "| class | run | passed | failed | known | skipped | leaders killed | took |",
+				"|---|---|---|---|---|---|---|---|"}, readKnown(t)
 			for _, s := range chosen(t) {
 				t.Run(s.name(), func(t *testing.T) {
 					if s.quiet && run.kill != "0" {
@@ -97,16 +98,19 @@ func start(t *testing.T, cache string, s suite, kill string) outcome {
 	defer cancel()
 	java, home := jvm(t)
 	args := []string{"-Xmx" + s.heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
-		"-Duser.home=" + dir, "-Djava.io.tmpdir=" + filepath.Join(dir, "tmp"), "-Dtest.build.data=" + filepath.Join(dir, "data"),
+		"-Duser.home=" + dir, "-Djava.io.tmpdir=" + filepath.Join(dir, "tmp"),
+		"-Dtest.build.data=" + filepath.Join(dir, "data"),
 		"-Drmd.bin=" + harness.Program(t), "-Drmd.kill=" + kill, "-Drmd.scheduling=" + s.scheduling}
 	for _, p := range []string{"java.lang", "java.lang.reflect", "java.util", "java.io", "java.net"} {
 		args = append(args, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
 	}
-	args = append(args, "-cp", strings.Join([]string{filepath.Join(dir, "conf"), filepath.Join(cache, "classes"), filepath.Join(cache, "lib", "*")}, ":"),
+	args = append(args, "-cp", strings.Join(
+		[]string{filepath.Join(dir, "conf"), filepath.Join(cache, "classes"), filepath.Join(cache, "lib", "*")}, ":"),
 		"rmd.hadooptests.Run", filepath.Join(dir, "results"), s.class)
 	cmd := exec.CommandContext(ctx, java, args...)
 	cmd.Dir = dir
-	cmd.Env = []string{"JAVA_HOME=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "tmp")}
+	cmd.Env = []string{"JAVA_HOME=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + dir,
+		"TMPDIR=" + filepath.Join(dir, "tmp")}
 	out, err := os.Create(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)

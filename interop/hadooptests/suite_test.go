@@ -154,5 +154,6 @@ func judge(t *testing.T, s suite, o outcome, all []*known, kills bool) (row stri
 			t.Errorf("%s is listed in known.txt and passed", k.test)
 		}
 	}
-	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %s | %s |", s.name(), run, passed, failed, expected, skipped, o.killed, o.took.Round(time.Second))
+	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %s | %s |", s.name(), run, passed, failed, expected, skipped,
+		o.killed, o.took.Round(time.Second))
 }

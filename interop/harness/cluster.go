@@ -134,7 +134,8 @@ func New(t testing.TB, o Options) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{Options: o.filled(), Install: Fetch(t), Dir: dir, t: t, ports: portblock.Open(t), names: map[int]string{}, began: map[string]int{}}
+	c := &Cluster{Options: o.filled(), Install: Fetch(t), Dir: dir, t: t, ports: portblock.Open(t),
+		names: map[int]string{}, began: map[string]int{}}
 	t.Cleanup(c.end)
 	for _, d := range []string{"conf", "log", "home", "staging", "tmp"} {
 		c.folder(d)

@@ -90,7 +90,8 @@ func (c *Cluster) write(name, rm string, n *Node) {
 	c.t.Helper()
 	c.folder("conf", name)
 	files := map[string]*settings{
-		"core-site": c.coreSite(name), "yarn-site": c.yarnSite(name, rm, n), "mapred-site": c.mapredSite(n), "capacity-scheduler": c.capacityScheduler(),
+		"core-site": c.coreSite(name), "yarn-site": c.yarnSite(name, rm, n), "mapred-site": c.mapredSite(n),
+		"capacity-scheduler": c.capacityScheduler(),
 	}
 	if c.FileSystem != nil {
 		files["hdfs-site"] = c.FileSystem.site()
@@ -134,7 +135,8 @@ func (c *Cluster) coreSite(name string) *settings {
 func (c *Cluster) yarnSite(name, rm string, n *Node) *settings {
 	s := &settings{}
 	c.front(s, rm)
-	s.set("yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler")
+	s.set("yarn.resourcemanager.scheduler.class",
+		"org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler")
 	s.setInt("yarn.scheduler.minimum-allocation-mb", 256)
 	s.setInt("yarn.scheduler.maximum-allocation-mb", c.NodeMB)
 	s.setInt("yarn.scheduler.maximum-allocation-vcores", c.NodeVcores)
@@ -146,7 +148,8 @@ func (c *Cluster) yarnSite(name, rm string, n *Node) *settings {
 			s.set("yarn.resourcemanager.zk-address", portblock.Loopback(c.zoo.port))
 		}
 	} else {
-		s.set("yarn.resourcemanager.store.class", "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore")
+		s.set("yarn.resourcemanager.store.class",
+			"org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore")
 		s.set("yarn.resourcemanager.fs.state-store.uri", "file://"+c.path("store"))
 	}
 	s.setInt("yarn.resourcemanager.am.max-attempts", 2)

@@ -32,7 +32,8 @@ func (c *Cluster) StartSum(j Sum, within time.Duration) *RunningSum {
 	// logs in before it reads its command line, so More is not there.
 	settings := append([]string{"env.java.opts.all: -XX:+UseSerialGC " + strings.Join(opened(), " ")}, j.More...)
 	c.file(strings.Join(settings, "\n")+"\n", "conf", "flink", "config.yaml")
-	line := append(c.jvm("client", "256m", "", true), "-cp", lib+"/*:"+c.classpath(c.conf("client")), "org.apache.flink.client.cli.CliFrontend")
+	line := append(c.jvm("client", "256m", "", true), "-cp", lib+"/*:"+c.classpath(c.conf("client")),
+		"org.apache.flink.client.cli.CliFrontend")
 	args := []string{"run", "-t", "yarn-application", "-c", "rmd.flink.Sum", "-p", strconv.Itoa(j.Parallelism)}
 	for _, s := range []string{
 		"yarn.flink-dist-jar=" + c.flinkJar(lib, "flink-yarn"),
@@ -40,10 +41,12 @@ func (c *Cluster) StartSum(j Sum, within time.Duration) *RunningSum {
 		"yarn.application.name=sum",
 		"yarn.heartbeat.container-request-interval=200",
 		"jobmanager.memory.process.size=1000m", "jobmanager.memory.jvm-metaspace.size=160m",
-		"taskmanager.memory.process.size=900m", "taskmanager.memory.managed.size=32m", "taskmanager.memory.jvm-metaspace.size=160m",
+		"taskmanager.memory.process.size=900m", "taskmanager.memory.managed.size=32m",
+		"taskmanager.memory.jvm-metaspace.size=160m",
 		"taskmanager.numberOfTaskSlots=1",
 		"execution.checkpointing.storage=filesystem", "execution.checkpointing.dir=" + c.staging("checkpoints"),
-		"restart-strategy.type=fixed-delay", "restart-strategy.fixed-delay.attempts=5", "restart-strategy.fixed-delay.delay=1s",
+		"restart-strategy.type=fixed-delay", "restart-strategy.fixed-delay.attempts=5",
+		"restart-strategy.fixed-delay.delay=1s",
 		"heartbeat.timeout=10000", "heartbeat.interval=2000",
 	} {
 		args = append(args, "-D", s)

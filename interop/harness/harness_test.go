@@ -57,12 +57,14 @@ func TestNextContainer(t *testing.T) {
 		lines string
 		want  time.Duration // 0: none
 	}{
-		{"99900000000 reply 99890000000 3 c1\n", 0},                                       // before the moment
-		{"100010000000 reply 99990000000 3 c1\n", 0},                                      // probably allocated before the moment
-		{"100010000000 reply 99990000000 3 c1\n100200000000 reply 100100000000 0 -\n", 0}, // the later answer has no container
-		{"100400000000 reply 99990000000 1 c2\n", 400 * time.Millisecond},                 // a call that was in flight at the moment
-		{"100030000000 reply 100020000000 1 c2\n", 30 * time.Millisecond},                 // a call after the moment
-		{"100040000000 reply 100020000000 1 c2", 0},                                       // an incomplete line
+		{"99900000000 reply 99890000000 3 c1\n", 0}, // before the moment
+		// probably allocated before the moment
+		{"100010000000 reply 99990000000 3 c1\n", 0},
+		// the later answer has no container
+		{"100010000000 reply 99990000000 3 c1\n100200000000 reply 100100000000 0 -\n", 0},
+		{"100400000000 reply 99990000000 1 c2\n", 400 * time.Millisecond}, // a call that was in flight at the moment
+		{"100030000000 reply 100020000000 1 c2\n", 30 * time.Millisecond}, // a call after the moment
+		{"100040000000 reply 100020000000 1 c2", 0},                       // an incomplete line
 	} {
 		if err := os.WriteFile(m.report, []byte(c.lines), 0o600); err != nil {
 			t.Fatal(err)
@@ -83,7 +85,8 @@ func TestOf(t *testing.T) {
 
 // TestList checks that lists of Hadoop 3.4 and 3.5 are read.
 func TestList(t *testing.T) {
-	for text, want := range map[string]int{`{"l":[{"id":"a"},{"id":"b"}]}`: 2, `{"l":{"id":"a"}}`: 1, `{"l":[{"id":"a"}]}`: 1, `{}`: 0} {
+	for text, want := range map[string]int{`{"l":[{"id":"a"},{"id":"b"}]}`: 2, `{"l":{"id":"a"}}`: 1,
+		`{"l":[{"id":"a"}]}`: 1, `{}`: 0} {
 		var doc struct {
 			L list[TaskAttempt] `json:"l"`
 		}

@@ -117,7 +117,8 @@ func (h *HDFS) addresses(s *settings) {
 	}
 	s.set("dfs.nameservices", nameService)
 	s.set("dfs.ha.namenodes."+nameService, strings.Join(ids, ","))
-	s.set("dfs.client.failover.proxy.provider."+nameService, "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider")
+	s.set("dfs.client.failover.proxy.provider."+nameService,
+		"org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider")
 	s.set("dfs.namenode.shared.edits.dir", "file://"+h.c.path("tmp", "edits"))
 	s.set("dfs.ha.fencing.methods", "shell(/bin/true)")
 	s.set("dfs.ha.tail-edits.period", "1s")
@@ -134,7 +135,8 @@ func (h *HDFS) start() {
 		c.folder("conf", "hdfs", "webapps", pages)
 	}
 	first := h.names[0]
-	if r := c.program("hdfs", true, "128m", toolTime, nameNode, append(first.identity(first.Name), "-format", "-nonInteractive")...).Wait(); r.Code != 0 {
+	if r := c.program("hdfs", true, "128m", toolTime, nameNode,
+		append(first.identity(first.Name), "-format", "-nonInteractive")...).Wait(); r.Code != 0 {
 		t.Fatalf("format HDFS: %s", r.Last())
 	}
 	for _, n := range h.names {
@@ -157,7 +159,8 @@ func (h *HDFS) start() {
 func (h *HDFS) admin(words ...string) {
 	h.c.t.Helper()
 	Await(h.c.t, "haadmin "+strings.Join(words, " "), time.Minute, func() bool {
-		return h.c.program("hdfs", false, "128m", toolTime, "org.apache.hadoop.hdfs.tools.DFSHAAdmin", words...).Wait().Code == 0
+		return h.c.program("hdfs", false, "128m", toolTime, "org.apache.hadoop.hdfs.tools.DFSHAAdmin",
+			words...).Wait().Code == 0
 	})
 }
 

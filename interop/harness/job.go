@@ -42,13 +42,15 @@ func (c *Cluster) StartShell(s Shell) *Running {
 	if err != nil || len(jars) == 0 {
 		c.t.Fatalf("no jar of DistributedShell in %s", c.Jars)
 	}
-	args := []string{"-jar", jars[0], "-appname", s.Name, "-queue", s.Queue, "-num_containers", strconv.Itoa(max(1, s.Containers)),
+	args := []string{"-jar", jars[0], "-appname", s.Name, "-queue", s.Queue, "-num_containers",
+		strconv.Itoa(max(1, s.Containers)),
 		"-container_memory", strconv.Itoa(max(256, s.MB)), "-container_vcores", "1", "-master_memory", "256",
 		"-shell_command", s.Command, "-timeout", strconv.FormatInt(s.Within.Milliseconds(), 10)}
 	if s.Args != "" {
 		args = append(args, "-shell_args", s.Args)
 	}
-	return c.client(true, "128m", s.Within+30*time.Second, "org.apache.hadoop.yarn.applications.distributedshell.Client", append(args, s.More...)...)
+	return c.client(true, "128m", s.Within+30*time.Second, "org.apache.hadoop.yarn.applications.distributedshell.Client",
+		append(args, s.More...)...)
 }
 
 // Shell runs the application and waits for its end.
@@ -87,7 +89,8 @@ const jobTime = 5 * time.Minute
 // Pi runs MapReduce's estimate of pi.
 func (c *Cluster) Pi(maps, samples int) Result {
 	c.t.Helper()
-	return c.client(true, "160m", jobTime, "org.apache.hadoop.examples.ExampleDriver", "pi", strconv.Itoa(maps), strconv.Itoa(samples)).Wait()
+	return c.client(true, "160m", jobTime, "org.apache.hadoop.examples.ExampleDriver", "pi", strconv.Itoa(maps),
+		strconv.Itoa(samples)).Wait()
 }
 
 // WordCount counts the words of texts with two reducers, whose input is shuffled between the nodes.
@@ -106,7 +109,8 @@ func (c *Cluster) WordCount(texts ...string) (Result, string) {
 			return r, ""
 		}
 	}
-	r := c.client(true, "160m", jobTime, "org.apache.hadoop.examples.ExampleDriver", "wordcount", "-Dmapreduce.job.reduces=2", from, to).Wait()
+	r := c.client(true, "160m", jobTime, "org.apache.hadoop.examples.ExampleDriver", "wordcount",
+		"-Dmapreduce.job.reduces=2", from, to).Wait()
 	if c.FileSystem != nil {
 		return r, c.FS("-cat", to+"/part-r-*").Out
 	}

@@ -61,13 +61,15 @@ func (c *Cluster) secure() {
 		k.Users.Run("kinit", "-c", cache, "-kt", k.Users.Keytab(KerberosUser), KerberosUser)
 	}
 	// Hadoop 3.1 asks a package of the JDK for the realm that JDK 17 hides.
-	options := "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED -Djava.security.krb5.conf=" + k.KDC.Path("krb5.conf")
+	options := "--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED -Djava.security.krb5.conf=" +
+		k.KDC.Path("krb5.conf")
 	if dir, err := native(); err == nil {
 		options += " -Djava.library.path=" + filepath.Join(dir, "nativelib", "Linux-"+runtime.GOARCH)
 	} else {
 		c.t.Logf("%v: MapReduce will not run", err)
 	}
-	c.Environment = append(c.Environment, "KRB5_CONFIG="+k.KDC.Path("krb5.conf"), "KRB5CCNAME="+cache, "JAVA_TOOL_OPTIONS="+options)
+	c.Environment = append(c.Environment, "KRB5_CONFIG="+k.KDC.Path("krb5.conf"), "KRB5CCNAME="+cache,
+		"JAVA_TOOL_OPTIONS="+options)
 }
 
 // principal sets the properties with the principal of a service and its keytab.
@@ -88,8 +90,10 @@ func (c *Cluster) kerberosCore(s *settings) {
 		c.t.Fatal(err)
 	}
 	// HDFS lets them share folders.
-	s.set("hadoop.user.group.static.mapping.overrides", me.Username+"=supergroup;jhs=supergroup;nm=supergroup;rm=supergroup")
-	s.set("hadoop.security.auth_to_local", fmt.Sprintf("RULE:[1:$1@$0](%s@.*)s/.*/%s/\nRULE:[2:$1@$0](.*@TEST)s/@.*//\nDEFAULT", KerberosUser, me.Username))
+	s.set("hadoop.user.group.static.mapping.overrides",
+		me.Username+"=supergroup;jhs=supergroup;nm=supergroup;rm=supergroup")
+	s.set("hadoop.security.auth_to_local", fmt.Sprintf(
+		"RULE:[1:$1@$0](%s@.*)s/.*/%s/\nRULE:[2:$1@$0](.*@TEST)s/@.*//\nDEFAULT", KerberosUser, me.Username))
 }
 
 func (c *Cluster) kerberosYarn(s *settings) {

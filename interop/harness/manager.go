@@ -221,7 +221,9 @@ func newZookeeper(c *Cluster) *zookeeper {
 	if c.Tuned {
 		tick = 500
 	}
-	c.file(fmt.Sprintf("dataDir=%s\nclientPortAddress=127.0.0.1\nclientPort=%d\ntickTime=%d\nadmin.enableServer=false\nmaxClientCnxns=0\n", c.folder("zookeeper"), z.port, tick), "conf", "zookeeper")
-	z.Process = c.daemon(&c.Install, c.t, "zookeeper", "client", "128m", true, "org.apache.zookeeper.server.ZooKeeperServerMain", c.path("conf", "zookeeper"))
+	c.file(
+		fmt.Sprintf("dataDir=%s\nclientPortAddress=127.0.0.1\nclientPort=%d\ntickTime=%d\nadmin.enableServer=false\nmaxClientCnxns=0\n", c.folder("zookeeper"), z.port, tick), "conf", "zookeeper")
+	z.Process = c.daemon(&c.Install, c.t, "zookeeper", "client", "128m", true,
+		"org.apache.zookeeper.server.ZooKeeperServerMain", c.path("conf", "zookeeper"))
 	return z
 }

@@ -21,7 +21,8 @@ type Master struct {
 // java/rmd/interop/Master.java describes mb, count and pause for each.
 func (c *Cluster) StartMaster(name, queue, mode string, mb, count int, pause time.Duration) *Master {
 	c.t.Helper()
-	return c.StartJava(name, queue, "rmd.interop.Master", mode, strconv.Itoa(mb), strconv.Itoa(count), strconv.FormatInt(pause.Milliseconds(), 10))
+	return c.StartJava(name, queue, "rmd.interop.Master", mode, strconv.Itoa(mb), strconv.Itoa(count),
+		strconv.FormatInt(pause.Milliseconds(), 10))
 }
 
 // StartJava submits an application whose ApplicationMaster is one of our classes. Its first
@@ -35,14 +36,17 @@ func (c *Cluster) StartJava(name, queue, main string, args ...string) *Master {
 
 // javaLine returns a command line for a container.
 func (c *Cluster) javaLine(main string, args ...string) string {
-	line := c.Java + " -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true " + strings.Join(opened(), " ")
-	return line + " -cp '" + c.conf("client") + ":" + c.Classes + ":" + c.Jars + "/*' " + main + " " + strings.Join(args, " ")
+	line := c.Java + " -Xmx128m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true " +
+		strings.Join(opened(), " ")
+	return line + " -cp '" + c.conf("client") + ":" + c.Classes + ":" + c.Jars + "/*' " + main + " " +
+		strings.Join(args, " ")
 }
 
 // Submit submits an application whose ApplicationMaster is the command, and returns its id.
 func (c *Cluster) Submit(name, queue string, mb, attempts int, command string) string {
 	c.t.Helper()
-	r := c.client(false, "128m", toolTime, "rmd.interop.Submit", name, queue, strconv.Itoa(mb), strconv.Itoa(attempts), command).Wait()
+	r := c.client(false, "128m", toolTime, "rmd.interop.Submit", name, queue, strconv.Itoa(mb), strconv.Itoa(attempts),
+		command).Wait()
 	id := regexp.MustCompile(`application_\d+_\d+`).FindString(r.Out)
 	if r.Code != 0 || id == "" {
 		c.t.Fatalf("submit %s: exit %d:\n%s", name, r.Code, r.Text())
@@ -98,7 +102,10 @@ func nanos(s string) (time.Time, error) {
 func (m *Master) Await(kind string, n int, within time.Duration) []Line {
 	m.c.t.Helper()
 	var got []Line
-	Await(m.c.t, fmt.Sprintf("%s wrote %d lines of %s", m.name(), n, kind), within, func() bool { got = m.Lines(kind); return len(got) >= n })
+	Await(m.c.t, fmt.Sprintf("%s wrote %d lines of %s", m.name(), n, kind), within, func() bool {
+		got = m.Lines(kind)
+		return len(got) >= n
+	})
 	return got
 }
 
@@ -148,7 +155,8 @@ func (m *Master) NextContainer(after time.Time) (Reply, bool) {
 func (c *Cluster) Place(submissions []string) []string {
 	c.t.Helper()
 	c.file(strings.ReplaceAll(strings.Join(submissions, "\n"), " ", "\t")+"\n", "tmp", "submissions")
-	r := c.client(false, "200m", toolTime+time.Duration(len(submissions))*5*time.Second, "rmd.interop.Place", c.path("tmp", "submissions")).Wait()
+	r := c.client(false, "200m", toolTime+time.Duration(len(submissions))*5*time.Second, "rmd.interop.Place",
+		c.path("tmp", "submissions")).Wait()
 	placed := strings.Split(strings.TrimSpace(r.Out), "\n")
 	if r.Code != 0 || len(placed) != len(submissions) {
 		c.t.Fatalf("place: exit %d:\n%s", r.Code, r.Text())

@@ -158,7 +158,8 @@ type History struct {
 }
 
 func newHistory(c *Cluster) *History {
-	h := &History{Process: c.daemon(&c.Install, c.t, "history", "history", "200m", true, "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer")}
+	h := &History{Process: c.daemon(&c.Install, c.t, "history", "history", "200m", true,
+		"org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer")}
 	h.rpc, h.Web, h.admin = c.port("history.rpc"), c.port("history.web"), c.port("history.admin")
 	return h
 }

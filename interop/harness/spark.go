@@ -60,8 +60,10 @@ func (c *Cluster) StartShuffle(j Shuffle, within time.Duration) *RunningShuffle 
 	c.began["shuffle"]++
 	out := c.folder("tmp", "shuffle"+strconv.Itoa(c.began["shuffle"]))
 	classes := filepath.Join(dir, "classes")
-	line := append(c.jvm("client", "256m", "", true), "-cp", c.conf("client")+":"+classes+":"+filepath.Join(dir, "lib", "*"), "org.apache.spark.deploy.SparkSubmit")
-	args := []string{"--master", "yarn", "--deploy-mode", "cluster", "--name", "shuffle", "--queue", j.Queue, "--class", "rmd.spark.Shuffle",
+	line := append(c.jvm("client", "256m", "", true), "-cp",
+		c.conf("client")+":"+classes+":"+filepath.Join(dir, "lib", "*"), "org.apache.spark.deploy.SparkSubmit")
+	args := []string{"--master", "yarn", "--deploy-mode", "cluster", "--name", "shuffle", "--queue", j.Queue, "--class",
+		"rmd.spark.Shuffle",
 		"--driver-memory", "512m", "--executor-memory", "512m"}
 	for _, s := range append([]string{
 		"spark.yarn.jars=local:" + filepath.Join(dir, "lib", "*"),

@@ -21,5 +21,6 @@ func (s Spread) At(percent int) time.Duration {
 
 func (s Spread) String() string {
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)) }
-	return fmt.Sprintf("n %d  min %s  median %s  p99 %s  max %s ms", len(s), ms(s.At(0)), ms(s.At(50)), ms(s.At(99)), ms(s.At(100)))
+	return fmt.Sprintf("n %d  min %s  median %s  p99 %s  max %s ms", len(s), ms(s.At(0)), ms(s.At(50)), ms(s.At(99)),
+		ms(s.At(100)))
 }

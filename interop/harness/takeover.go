@@ -77,7 +77,8 @@ func (c *Cluster) StartReplicas() {
 			if err != nil || os.WriteFile(token, b, 0o600) != nil {
 				return false
 			}
-			out, code := c.rmd("cluster", "join", portblock.Loopback(first.peer), "--addr", portblock.Loopback(m.Web), "--token-file", token)
+			out, code := c.rmd("cluster", "join", portblock.Loopback(first.peer), "--addr", portblock.Loopback(m.Web),
+				"--token-file", token)
 			if code != 0 {
 				c.t.Logf("join of %s: %s", m.ID, out)
 			}
@@ -99,7 +100,8 @@ func (c *Cluster) ReturnToJava() {
 // RemoveFromStore removes an application from the state store of stopped Java ResourceManagers.
 func (c *Cluster) RemoveFromStore(app string) Result {
 	c.t.Helper()
-	return c.program(c.Managers[0].ID, true, "128m", toolTime, resourceManager, "-remove-application-from-state-store", app).Wait()
+	return c.program(c.Managers[0].ID, true, "128m", toolTime, resourceManager,
+		"-remove-application-from-state-store", app).Wait()
 }
 
 // Zookeeper lists the znodes of the state store, each with a checksum of its data and the

@@ -71,7 +71,8 @@ func (c *Cluster) client(loud bool, heap string, within time.Duration, main stri
 }
 
 // program is client with the configuration of one of the cluster's processes.
-func (c *Cluster) program(conf string, loud bool, heap string, within time.Duration, main string, args ...string) *Running {
+func (c *Cluster) program(conf string, loud bool, heap string, within time.Duration, main string,
+	args ...string) *Running {
 	c.t.Helper()
 	name := main[strings.LastIndexByte(main, '.')+1:]
 	c.began[name]++
@@ -79,7 +80,8 @@ func (c *Cluster) program(conf string, loud bool, heap string, within time.Durat
 	if !loud {
 		log = c.path("log", fmt.Sprintf("%s-%d.txt", name, c.began[name]))
 	}
-	return c.run(within, append(append(c.jvm(conf, heap, log, true), "-cp", c.classpath(c.conf(conf)), main), args...), args)
+	return c.run(within, append(append(c.jvm(conf, heap, log, true), "-cp", c.classpath(c.conf(conf)), main), args...),
+		args)
 }
 
 // run starts a JVM. args are the part of its command line for the Result.
@@ -117,8 +119,10 @@ func (c *Cluster) run(within time.Duration, line, args []string, env ...string) 
 
 // mains are the main classes of the yarn commands.
 var mains = map[string]string{
-	"application": "ApplicationCLI", "app": "ApplicationCLI", "applicationattempt": "ApplicationCLI", "container": "ApplicationCLI",
-	"node": "NodeCLI", "queue": "QueueCLI", "rmadmin": "RMAdminCLI", "cluster": "ClusterCLI", "top": "TopCLI", "logs": "LogsCLI",
+	"application": "ApplicationCLI", "app": "ApplicationCLI", "applicationattempt": "ApplicationCLI",
+	"container": "ApplicationCLI",
+	"node":      "NodeCLI", "queue": "QueueCLI", "rmadmin": "RMAdminCLI", "cluster": "ClusterCLI", "top": "TopCLI",
+	"logs":          "LogsCLI",
 	"schedulerconf": "SchedConfCLI", "nodeattributes": "NodeAttributesCLI",
 }
 
@@ -160,7 +164,8 @@ func (c *Cluster) Batch(lines ...string) []Result {
 		fmt.Fprintln(&text, strings.Join(append([]string{main}, args...), "\t"))
 	}
 	c.file(text.String(), "tmp", "batch")
-	r := c.client(false, "200m", time.Minute+time.Duration(len(lines))*toolTime/2, "rmd.interop.Batch", c.path("tmp", "batch"), "45").Wait()
+	r := c.client(false, "200m", time.Minute+time.Duration(len(lines))*toolTime/2, "rmd.interop.Batch",
+		c.path("tmp", "batch"), "45").Wait()
 	answers := strings.Split(strings.TrimRight(r.Out, "\n"), "\n")
 	if r.Code != 0 || len(answers) != len(lines) {
 		c.t.Fatalf("batch of %d commands: exit %d, %d answers\n%s", len(lines), r.Code, len(answers), r.Text())

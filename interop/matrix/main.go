@@ -29,7 +29,8 @@ var columns = []struct{ test, shows string }{
 var others = []struct{ version, test, shows string }{
 	{"", "TestTwoVersions", "MapReduce of 3.4.2 on NodeManagers of 3.1.4 and 3.5.0 in one cluster"},
 	{"3.5.0", "TestTokenHMAC", "MapReduce and DistributedShell of 3.5.0 with tokens signed with HmacSHA256"},
-	{"", "TestUpgradeOfNodes", "NodeManagers upgraded one by one from 3.1.4 to 3.4.2 to 3.5.0 under MapReduce, no task lost"},
+	{"", "TestUpgradeOfNodes",
+		"NodeManagers upgraded one by one from 3.1.4 to 3.4.2 to 3.5.0 under MapReduce, no task lost"},
 }
 
 const document = "docs/operations/hadoop.md"
@@ -85,7 +86,8 @@ var passed = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(`)
 
 // play runs one test with one version of Hadoop. "" is the version of interop/pom.xml.
 func play(version, test, log string) error {
-	cmd := exec.Command("go", "test", "-tags", "interop", "-count=1", "-v", "-timeout", "60m", "-run", "^"+test+"$", "./interop")
+	cmd := exec.Command("go", "test", "-tags", "interop", "-count=1", "-v", "-timeout", "60m", "-run",
+		"^"+test+"$", "./interop")
 	cmd.Env = append(os.Environ(), "RMD_INTEROP_HADOOP="+version, "RMD_INTEROP_RECORDED=")
 	text, err := cmd.CombinedOutput()
 	if e := os.WriteFile(log, text, 0o644); e != nil {

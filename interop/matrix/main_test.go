@@ -40,7 +40,8 @@ func TestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(now), " | yes | **no** |\n") || strings.Count(string(now), "\n") != strings.Count(string(b), "\n") {
+	if !strings.Contains(string(now), " | yes | **no** |\n") ||
+		strings.Count(string(now), "\n") != strings.Count(string(b), "\n") {
 		t.Error("the row of 3.5.0 was not replaced alone")
 	}
 	if err := write("1.0.0", nil); err == nil || !strings.Contains(err.Error(), `no row "| 1.0.0 |"`) {

@@ -34,7 +34,8 @@ func (j *judge) clients() {
 // failLost reports a violation of S4: what the client was told, and what there is.
 func (j *judge) failLost(c history.Call, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	j.found["S4"].fail(c.Return, []Link{callLink(c, fmt.Sprintf("%s is acknowledged", describe(c))), {Lane: "log", NS: c.Return, Text: text}},
+	j.found["S4"].fail(c.Return, []Link{callLink(c, fmt.Sprintf("%s is acknowledged", describe(c))),
+		{Lane: "log", NS: c.Return, Text: text}},
 		"%s was acknowledged, but %s", describe(c), text)
 }
 
@@ -113,7 +114,8 @@ func (j *judge) changed(c history.Call) {
 		return
 	}
 	want := c.Out.Text // the planner may have lowered the requested priority
-	if want != "" && !slices.ContainsFunc(a.Priorities, func(p ledger.Priority) bool { return fmt.Sprint(p.Priority) == want }) {
+	if want != "" && !slices.ContainsFunc(a.Priorities,
+		func(p ledger.Priority) bool { return fmt.Sprint(p.Priority) == want }) {
 		j.failLost(c, "%s never had priority %s", c.In.App, want)
 	}
 }
@@ -230,9 +232,11 @@ func (j *judge) keys() {
 		case !ok:
 			first[c.In.Key] = c
 		case have.Out.App != c.Out.App:
-			f.fail(c.Return, []Link{callLink(have, describe(have)), callLink(c, describe(c))}, "request %s created %s and %s", c.In.Key, have.Out.App, c.Out.App)
+			f.fail(c.Return, []Link{callLink(have, describe(have)), callLink(c, describe(c))}, "request %s created %s and %s",
+				c.In.Key, have.Out.App, c.Out.App)
 		case have.In.Name != c.In.Name || have.In.Queue != c.In.Queue:
-			f.fail(c.Return, []Link{callLink(have, describe(have)), callLink(c, describe(c))}, "request %s was accepted again with different content", c.In.Key)
+			f.fail(c.Return, []Link{callLink(have, describe(have)), callLink(c, describe(c))},
+				"request %s was accepted again with different content", c.In.Key)
 		}
 	}
 }
@@ -307,7 +311,8 @@ func (j *judge) wholly(c history.Call, happened bool, chain []Link) {
 		return
 	}
 	if _, recorded := j.log.Recorded(c.In.Key); recorded != happened {
-		j.found["S5"].fail(c.NS, chain, "the submission of %s is incomplete: in the log %v, in the idempotency table %v", c.In.Name, happened, recorded)
+		j.found["S5"].fail(c.NS, chain, "the submission of %s is incomplete: in the log %v, in the idempotency table %v",
+			c.In.Name, happened, recorded)
 	}
 }
 

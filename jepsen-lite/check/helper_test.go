@@ -98,11 +98,14 @@ const (
 func cluster() *run {
 	r := newRun().at(1)
 	r.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: 1},
-		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning}, {Path: "root.a", Leaf: true, State: yarn.QueueRunning}}})
+		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning},
+			{Path: "root.a", Leaf: true, State: yarn.QueueRunning}}})
 	for n := yarn.NodeSlot(1); n <= 2; n++ {
-		r.entry(&event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: "n" + string(rune('0'+n)), Port: 45454}, Total: yarn.NewResource(8192, 8)})
+		r.entry(&event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: "n" + string(rune('0'+n)), Port: 45454},
+			Total: yarn.NewResource(8192, 8)})
 	}
-	r.entry(&event.ApplicationSubmitted{App: 1, Name: "job", User: "u", Queue: "root.a"}, &event.RequestRecorded{Key: "c1/1"},
+	r.entry(&event.ApplicationSubmitted{App: 1, Name: "job", User: "u", Queue: "root.a"},
+		&event.RequestRecorded{Key: "c1/1"},
 		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1})
 	r.entry(&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 3, Size: small, Relax: true})
 	return r.entry(allocated(1, 1))

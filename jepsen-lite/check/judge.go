@@ -81,7 +81,8 @@ func (j *judge) recordApplyTimes() {
 
 // timeOf returns the time at which an index was first applied, or 0 if it is unknown.
 func (j *judge) timeOf(index uint64) int64 {
-	i, ok := slices.BinarySearchFunc(j.times, index, func(a appliedAt, index uint64) int { return cmp.Compare(a.index, index) })
+	i, ok := slices.BinarySearchFunc(j.times, index,
+		func(a appliedAt, index uint64) int { return cmp.Compare(a.index, index) })
 	if !ok {
 		return 0
 	}

@@ -24,18 +24,23 @@ func work() *run {
 	r.at(2).call(history.Info, history.Submit, value{Name: "job", Key: "c1/1", Queue: "root.a"}, value{})
 	r.at(3).ok(history.Submit, value{Name: "job", Key: "c1/1", Queue: "root.a"}, value{App: app1, Index: 4})
 	r.at(4).ok(history.Submit, value{Name: "job", Key: "c1/1", Queue: "root.a"}, value{App: app1, Index: 4})
-	r.at(4).call(history.Fail, history.Submit, value{Name: "other", Key: "c1/1", Queue: "root.a"}, value{Code: "key-taken"})
+	r.at(4).call(history.Fail, history.Submit, value{Name: "other", Key: "c1/1", Queue: "root.a"},
+		value{Code: "key-taken"})
 	r.at(5).ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)})
-	r.at(5).ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)}) // a repetition
+	// a repetition
+	r.at(5).ok(history.Allocate, value{Attempt: am1}, value{Response: 1, Index: 6, Granted: granted(con1, node1)})
 	r.add(&history.Order{Node: node1, Kind: history.StartContainer, Container: con1, Replica: "r1"})
 	r.at(6).entry(containerDone(1)).ok(history.Complete, value{Node: node1, Containers: []string{con1}}, value{})
-	r.at(7).ok(history.Allocate, value{Attempt: am1, Response: 1}, value{Response: 2, Index: 7, Completed: completed(con1)})
+	r.at(7).ok(history.Allocate, value{Attempt: am1, Response: 1},
+		value{Response: 2, Index: 7, Completed: completed(con1)})
 	r.at(8).ok(history.ReadApp, value{App: app1}, value{State: "RUNNING", Index: 7})
 	r.at(8).ok(history.ReadApp, value{App: app1, Stale: true, Session: "s"}, value{State: "RUNNING", Index: 5})
-	r.at(9).entry(&event.AttemptEnded{App: 1, Final: yarn.FinalKilled}, &event.ApplicationEnded{App: 1, State: yarn.AppKilled})
+	r.at(9).entry(&event.AttemptEnded{App: 1, Final: yarn.FinalKilled},
+		&event.ApplicationEnded{App: 1, State: yarn.AppKilled})
 	r.ok(history.Kill, value{App: app1}, value{Index: 8})
 	r.at(10).ok(history.ReadApp, value{App: app1}, value{State: "KILLED", Index: 8})
-	r.at(10).ok(history.ReadApp, value{App: app1, Stale: true, Session: "s"}, value{State: "RUNNING", Index: 6}) // an older state with an honest index
+	// an older state with an honest index
+	r.at(10).ok(history.ReadApp, value{App: app1, Stale: true, Session: "s"}, value{State: "RUNNING", Index: 6})
 	r.add(&history.Order{Node: node1, Kind: history.CleanUp, App: app1})
 	r.at(11).add(&history.Mark{Name: history.Final}).at(12).ok(history.List, value{}, value{Names: []string{app1}})
 	return r
@@ -47,7 +52,8 @@ func TestWorkInvariantsHold(t *testing.T) {
 		for _, id := range []string{"S4", "S5", "S6", "S7", "S9", "S10", "S11", "S12", "S13", "audit"} {
 			checkHolds(t, v, id)
 		}
-		for id, why := range map[string]string{"S8": "the history has no data for it", "L1": "the history has no recovery phase"} {
+		for id, why := range map[string]string{"S8": "the history has no data for it",
+			"L1": "the history has no recovery phase"} {
 			if f := v.Find(id); f.Status != Skipped || f.Why != why {
 				t.Errorf("%s: %+v, want it %s because %q", id, f, Skipped, why)
 			}
@@ -73,9 +79,12 @@ func TestWorkViolations(t *testing.T) {
 			r.h.Orders, r.h.Marks = nil, nil
 			r.entry(allocated(2, 1)).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Granted: granted(con2, node2)})
 		}},
-		{"a move that is not", "S4", "was never in root.b", func(r *run) { r.at(8).ok(history.Move, value{App: app1, Queue: "root.b"}, value{}).notRead() }},
-		{"a priority that is not", "S4", "never had priority 7", func(r *run) { r.ok(history.Prioritize, value{App: app1, Text: "9"}, value{Text: "7"}) }},
-		{"a cancellation that is not", "S4", "the log has no r3", func(r *run) { r.ok(history.CancelReservation, value{Reservation: "r3"}, value{}) }},
+		{"a move that is not", "S4", "was never in root.b",
+			func(r *run) { r.at(8).ok(history.Move, value{App: app1, Queue: "root.b"}, value{}).notRead() }},
+		{"a priority that is not", "S4", "never had priority 7",
+			func(r *run) { r.ok(history.Prioritize, value{App: app1, Text: "9"}, value{Text: "7"}) }},
+		{"a cancellation that is not", "S4", "the log has no r3",
+			func(r *run) { r.ok(history.CancelReservation, value{Reservation: "r3"}, value{}) }},
 		{"a release that is not", "S4", "is still alive", func(r *run) {
 			r.h.Entries = r.h.Entries[:6]
 			r.h.Ops, r.h.Orders, r.h.Marks = nil, nil, nil
@@ -85,38 +94,46 @@ func TestWorkViolations(t *testing.T) {
 			r.at(20).ok(history.Submit, value{Name: "early"}, value{App: "application_1780000000000_0002"})
 			r.at(21).entry(&event.ApplicationSubmitted{App: 2, Name: "early", Queue: "root.a"})
 		}},
-		{"a final list without it", "S4", "does not name " + app1, func(r *run) { r.ok(history.List, value{}, value{Names: []string{"application_7_0001"}}) }},
+		{"a final list without it", "S4", "does not name " + app1,
+			func(r *run) { r.ok(history.List, value{}, value{Names: []string{"application_7_0001"}}) }},
 		{"one request, two applications", "S5", "request c1/9 created", func(r *run) {
 			r.submitTwice("c1/9", "c1/9")
 		}},
 		{"a retry under another key that is another request", "S5", "was submitted once but created 2 times", func(r *run) {
-			r.entry(&event.ApplicationSubmitted{App: 2, Name: "twin", Queue: "root.a"}, &event.ApplicationSubmitted{App: 3, Name: "twin", Queue: "root.a"})
+			r.entry(&event.ApplicationSubmitted{App: 2, Name: "twin", Queue: "root.a"},
+				&event.ApplicationSubmitted{App: 3, Name: "twin", Queue: "root.a"})
 			r.call(history.Info, history.Submit, value{Name: "twin"}, value{})
 		}},
 		{"other content under one key", "S5", "accepted again with different content", func(r *run) {
 			r.ok(history.Submit, value{Name: "job", Queue: "root.b", Key: "c1/1"}, value{App: app1})
 		}},
 		{"a refusal that happened", "S5", "was refused but is in the log", func(r *run) {
-			r.entry(&event.ApplicationSubmitted{App: 2, Name: "no", Queue: "root.a"}).call(history.Fail, history.Submit, value{Name: "no"}, value{Code: "QUEUE_FULL"})
+			r.entry(&event.ApplicationSubmitted{App: 2, Name: "no", Queue: "root.a"}).call(history.Fail, history.Submit,
+				value{Name: "no"}, value{Code: "QUEUE_FULL"})
 		}},
 		{"half a request", "S5", "is incomplete: in the log true, in the idempotency table false", func(r *run) {
-			r.entry(&event.ApplicationSubmitted{App: 2, Name: "half", Queue: "root.a"}).call(history.Info, history.Submit, value{Name: "half", Key: "c1/5"}, value{})
+			r.entry(&event.ApplicationSubmitted{App: 2, Name: "half", Queue: "root.a"}).call(history.Info, history.Submit,
+				value{Name: "half", Key: "c1/5"}, value{})
 		}},
 		{"one container for two AMs", "S6", con1 + " was granted twice", func(r *run) {
-			r.ok(history.Allocate, value{Attempt: "appattempt_1780000000000_0001_000002"}, value{Response: 1, Granted: granted(con1, node1)})
+			r.ok(history.Allocate, value{Attempt: "appattempt_1780000000000_0001_000002"},
+				value{Response: 1, Granted: granted(con1, node1)})
 		}},
 		{"one container on two nodes", "S6", "was started on n1:45454 and on n2:45454", func(r *run) {
 			r.h.Entries = nil
 			r.add(&history.Order{Node: node2, Kind: history.StartContainer, Container: con1})
 		}},
-		{"an order that no entry carries", "S11", "start container_1780000000000_0001_01_000009, which no entry allocates", func(r *run) {
-			r.add(&history.Order{Node: node1, Kind: history.StartContainer, Container: "container_1780000000000_0001_01_000009"})
-		}},
+		{"an order that no entry carries", "S11", "start container_1780000000000_0001_01_000009, which no entry allocates",
+			func(r *run) {
+				r.add(&history.Order{Node: node1, Kind: history.StartContainer,
+					Container: "container_1780000000000_0001_01_000009"})
+			}},
 		{"an order before its entry", "S11", "before any replica applies its entry 9", func(r *run) {
 			r.at(20).add(&history.Order{Node: node1, Kind: history.Token, Key: 3}).at(21).entry(&event.MasterKeyCreated{ID: 3})
 		}},
 		{"a clean-up of what goes on", "S11", "which is SUBMITTED", func(r *run) {
-			r.entry(&event.ApplicationSubmitted{App: 2, Name: "x", Queue: "root.a"}).add(&history.Order{Node: node1, Kind: history.CleanUp, App: "application_1780000000000_0002"})
+			r.entry(&event.ApplicationSubmitted{App: 2, Name: "x", Queue: "root.a"}).add(
+				&history.Order{Node: node1, Kind: history.CleanUp, App: "application_1780000000000_0002"})
 		}},
 		{"an end told twice", "S12", "response 2 reports the end of ", func(r *run) {
 			r.ok(history.Allocate, value{Attempt: am1, Response: 2}, value{Response: 3, Completed: completed(con1)})
@@ -140,18 +157,22 @@ func TestWorkViolations(t *testing.T) {
 			r.at(20).ok(history.ReadApp, value{App: app1, Stale: true}, value{State: "KILLED", Index: 80})
 		}},
 		{"the log over-commits", "S7", "is put on n1:45454", func(r *run) {
-			r.entry(&event.ApplicationSubmitted{App: 2, Name: "b", Queue: "root.a"}, &event.AttemptStarted{App: 2, Attempt: 1}, &event.AttemptActivated{App: 2},
+			r.entry(&event.ApplicationSubmitted{App: 2, Name: "b", Queue: "root.a"}, &event.AttemptStarted{App: 2, Attempt: 1},
+				&event.AttemptActivated{App: 2},
 				&event.AskChanged{App: 2, Key: key, Name: yarn.Any, Count: 2, Size: yarn.NewResource(8000, 1)})
 			for n := uint64(1); n <= 2; n++ {
 				r.entry(&event.ContainerAllocated{App: 2, Number: n, Key: key, Node: 1, Locality: yarn.OffSwitch})
 			}
 		}},
-		{"a replica's sums", "S9", "on r2 at index 6 queue/root.a/used is 0MB 0vc, the log makes it 1024MB 1vc", func(r *run) {
-			r.add(&history.Dump{Replica: "r2", Index: 6, Fields: []history.Field{{Name: "queue/root.a/used", Value: "0MB 0vc"}}})
-		}},
+		{"a replica's sums", "S9", "on r2 at index 6 queue/root.a/used is 0MB 0vc, the log makes it 1024MB 1vc",
+			func(r *run) {
+				r.add(&history.Dump{Replica: "r2", Index: 6,
+					Fields: []history.Field{{Name: "queue/root.a/used", Value: "0MB 0vc"}}})
+			}},
 		{"damage that was applied", "S16", "bit-flip on r1 was applied: entry 7", func(r *run) {
 			r.add(&history.Fault{Kind: "bit-flip", When: history.Begin, ID: 1, On: []string{"r1"}}).
-				add(&history.Fault{Kind: "bit-flip", When: history.End, ID: 1, On: []string{"r1"}, Outcome: history.Applied, Text: "entry 7"})
+				add(&history.Fault{Kind: "bit-flip", When: history.End, ID: 1, On: []string{"r1"}, Outcome: history.Applied,
+					Text: "entry 7"})
 		}},
 	}
 	for _, tt := range tests {
@@ -174,7 +195,8 @@ func (r *run) notRead() {
 
 // submitTwice adds two submissions that got two ids. In the log each has its own name.
 func (r *run) submitTwice(a, b string) {
-	r.entry(&event.ApplicationSubmitted{App: 2, Name: "p", Queue: "root.a"}, &event.ApplicationSubmitted{App: 3, Name: "q", Queue: "root.a"},
+	r.entry(&event.ApplicationSubmitted{App: 2, Name: "p", Queue: "root.a"},
+		&event.ApplicationSubmitted{App: 3, Name: "q", Queue: "root.a"},
 		&event.RequestRecorded{Key: a})
 	r.ok(history.Submit, value{Key: a, Queue: "root.a"}, value{App: "application_1780000000000_0002"})
 	r.ok(history.Submit, value{Key: b, Queue: "root.a"}, value{App: "application_1780000000000_0003"})
@@ -192,8 +214,10 @@ func TestUndeliveredContainerEnd(t *testing.T) {
 	}
 	r.at(8).ok(history.Allocate, value{Attempt: am1}, value{Response: 3, Index: 7}) // before the end, in the same entry
 	checkHolds(t, r.judge(t, exact()), "S6")
-	r.at(9).entry(&event.ResponseRecorded{App: 1, Response: 4}).ok(history.Allocate, value{Attempt: am1}, value{Response: 4, Index: 8})
-	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, but no answer to "+am1+" reports it, up to the last one with index 8")
+	r.at(9).entry(&event.ResponseRecorded{App: 1, Response: 4}).ok(history.Allocate, value{Attempt: am1},
+		value{Response: 4, Index: 8})
+	breaks(t, r.judge(t, exact()), "S12", con1+" ended at index 7, but no answer to "+am1+
+		" reports it, up to the last one with index 8")
 }
 
 // TestEndsRedeliveredAfterRegistration checks that an AM may receive ends again after it has
@@ -219,7 +243,8 @@ func TestLogNotFollowed(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, bad := range []func(o *Options){func(o *Options) { o.Search = 0 }, func(o *Options) { o.Ceilings.Installs = -1 }} {
+	for _, bad := range []func(o *Options){func(o *Options) { o.Search = 0 },
+		func(o *Options) { o.Ceilings.Installs = -1 }} {
 		o := DefaultOptions(timeout)
 		bad(&o)
 		if _, err := Judge(history.New(), o); err == nil {
@@ -267,7 +292,8 @@ func TestUndecidedFails(t *testing.T) {
 // TestRestored checks that S4 and S7 are skipped after a restore: the state does not follow from
 // the log alone, and acknowledged writes may be lost.
 func TestRestored(t *testing.T) {
-	r := work().at(20).ok(history.RestoreSnapshot, value{}, value{}).ok(history.Submit, value{Name: "lost"}, value{App: "application_1780000000000_0002"})
+	r := work().at(20).ok(history.RestoreSnapshot, value{}, value{}).ok(history.Submit, value{Name: "lost"},
+		value{App: "application_1780000000000_0002"})
 	v := r.judge(t, exact())
 	for _, id := range []string{"S4", "S7"} {
 		if f := v.Find(id); f.Status != Skipped || f.Why == "" {

@@ -71,9 +71,11 @@ func (j *judge) leaderBack(recovery int64) {
 		f.fail(recovery, []Link{{NS: recovery, Text: "the last fault has ended"}}, "no replica leads after the last fault")
 		return
 	case len(leading) == 0 && elected > limit:
-		f.fail(recovery+elected, []Link{{NS: recovery, Text: "the last fault has ended"}}, "the first leader appears %s after the last fault; the limit is %s", time.Duration(elected), time.Duration(limit))
+		f.fail(recovery+elected, []Link{{NS: recovery, Text: "the last fault has ended"}},
+			"the first leader appears %s after the last fault; the limit is %s", time.Duration(elected), time.Duration(limit))
 	case asked && (wrote < 0 || wrote > int64(j.opt.Recovery)):
-		f.fail(recovery, []Link{{NS: recovery, Text: "the last fault has ended"}}, "no write is acknowledged within %s after the last fault", j.opt.Recovery)
+		f.fail(recovery, []Link{{NS: recovery, Text: "the last fault has ended"}},
+			"no write is acknowledged within %s after the last fault", j.opt.Recovery)
 	}
 	if len(leading) == 0 {
 		f.observe(elected)
@@ -137,7 +139,8 @@ func (j *judge) caughtUp(recovery int64) {
 		at, ok := reached[id]
 		late := max(0, at-recovery)
 		if !ok || late > int64(j.opt.Recovery) {
-			f.fail(recovery, []Link{{NS: recovery, Index: head, Text: fmt.Sprintf("the last fault has ended; index %d is applied", head)},
+			f.fail(recovery, []Link{{NS: recovery, Index: head,
+				Text: fmt.Sprintf("the last fault has ended; index %d is applied", head)},
 				{NS: j.h.End(), Lane: id, Index: r.applied, Text: fmt.Sprintf("%s is at index %d", id, r.applied)}},
 				"%s is at index %d at the end, but index %d was applied before the recovery phase", id, r.applied, head)
 			continue
@@ -219,8 +222,10 @@ func (j *judge) bounded(recovery int64) {
 	for _, x := range []struct {
 		what       string
 		n, ceiling int
-	}{{"snapshots were installed", installs, j.opt.Ceilings.Installs}, {"elections were started after the recovery phase began", campaigns, j.opt.Ceilings.Campaigns},
-		{"nodes and AMs were told to resynchronize", resyncs, j.opt.Ceilings.Resyncs}, {"calls repeated one request", worst, j.opt.Ceilings.Retries}} {
+	}{{"snapshots were installed", installs, j.opt.Ceilings.Installs},
+		{"elections were started after the recovery phase began", campaigns, j.opt.Ceilings.Campaigns},
+		{"nodes and AMs were told to resynchronize", resyncs, j.opt.Ceilings.Resyncs},
+		{"calls repeated one request", worst, j.opt.Ceilings.Retries}} {
 		if x.ceiling > 0 && x.n > x.ceiling {
 			f.fail(j.h.End(), nil, "%d %s; the limit is %d", x.n, x.what, x.ceiling)
 		}
@@ -252,7 +257,8 @@ func (j *judge) disks() {
 		}
 		f.Checked++
 		if gap > limit {
-			f.fail(x.NS, []Link{faultLink(x, x.Text)}, "%s on %s: no write was acknowledged for %s; the limit is %s", x.Kind, list(x.On), time.Duration(gap).Round(time.Millisecond), time.Duration(limit))
+			f.fail(x.NS, []Link{faultLink(x, x.Text)}, "%s on %s: no write was acknowledged for %s; the limit is %s", x.Kind,
+				list(x.On), time.Duration(gap).Round(time.Millisecond), time.Duration(limit))
 		}
 		f.observe(gap)
 	}

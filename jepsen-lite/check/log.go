@@ -54,8 +54,10 @@ func (j *judge) copyLedger(m *ledger.Ledger) {
 		id, unit string
 		n        uint64
 	}{
-		{"S5", "requests", 0}, {"S6", "containers", c.Containers}, {"S7", "placements", c.Decisions}, {"S8", "reservations", c.Reservations},
-		{"S9", "balances", c.Balances}, {"S10", "ends", c.Terminal}, {"S17", "warnings", c.Warned}, {"S18", "warnings", c.Warned}, {"S20", "containers lent", c.Lent}, {ledger.Audit, "decisions", c.Decisions},
+		{"S5", "requests", 0}, {"S6", "containers", c.Containers}, {"S7", "placements", c.Decisions},
+		{"S8", "reservations", c.Reservations},
+		{"S9", "balances", c.Balances}, {"S10", "ends", c.Terminal}, {"S17", "warnings", c.Warned},
+		{"S18", "warnings", c.Warned}, {"S20", "containers lent", c.Lent}, {ledger.Audit, "decisions", c.Decisions},
 	} {
 		f := j.found[x.id]
 		f.Unit = x.unit
@@ -70,7 +72,8 @@ func (j *judge) copyLedger(m *ledger.Ledger) {
 func (j *judge) steps(chain []ledger.Step) []Link {
 	var out []Link
 	for _, s := range chain {
-		out = append(out, Link{NS: j.timeOf(s.Index), Lane: "log", Index: s.Index, Text: fmt.Sprintf("index %d, term %d: %s", s.Index, s.Term, s.Text)})
+		out = append(out, Link{NS: j.timeOf(s.Index), Lane: "log", Index: s.Index,
+			Text: fmt.Sprintf("index %d, term %d: %s", s.Index, s.Term, s.Text)})
 	}
 	return out
 }
@@ -94,7 +97,8 @@ func (j *judge) compare(m *ledger.Ledger, dumps []*history.Dump) {
 		}
 		f.Checked += uint64(len(fields))
 		for _, text := range m.Differ(fields) {
-			f.fail(d.NS, []Link{{NS: d.NS, Lane: d.Replica, Index: d.Index, Text: text}}, "on %s at index %d %s", d.Replica, d.Index, text)
+			f.fail(d.NS, []Link{{NS: d.NS, Lane: d.Replica, Index: d.Index, Text: text}}, "on %s at index %d %s", d.Replica,
+				d.Index, text)
 		}
 	}
 }

@@ -78,7 +78,8 @@ func (j *judge) pull(a *attempt, c history.Call) {
 		case !again:
 			a.told[x.Container] = amResponse{c.Out.Response, l}
 		case was.response != c.Out.Response:
-			f.fail(c.Return, []Link{was.link, l}, "response %[2]d reports the end of %[1]s, and response %[3]d reports it again", x.Container, was.response, c.Out.Response)
+			f.fail(c.Return, []Link{was.link, l}, "response %[2]d reports the end of %[1]s, and response %[3]d reports it again",
+				x.Container, was.response, c.Out.Response)
 		}
 		j.hadEnded(c, x, l)
 	}
@@ -116,6 +117,7 @@ func (j *judge) complete(a *attempt, everTold map[string]bool) {
 		f.Checked++
 		f.fail(a.lastNS, []Link{{NS: j.timeOf(x.Ended()), Lane: "log", Index: x.Ended(), Text: id + " ends"},
 			{NS: a.lastNS, Lane: a.id, Index: a.lastIndex, Text: "no answer to " + a.id + ", up to the last one, reports it"}},
-			"%s ended at index %d, but no answer to %s reports it, up to the last one with index %d", id, x.Ended(), a.id, a.lastIndex)
+			"%s ended at index %d, but no answer to %s reports it, up to the last one with index %d", id, x.Ended(),
+			a.id, a.lastIndex)
 	}
 }

@@ -32,7 +32,8 @@ func newRoster() roster { return roster{votes: map[uint64][]*vote{}} }
 func (s *Streams) config(r *replica, e *history.Replica) {
 	f := s.found["S14"]
 	f.Unit = "changes"
-	c := config{index: e.Index, voters: slices.Sorted(slices.Values(e.Voters)), nonvoter: slices.Sorted(slices.Values(e.Nonvoters)), who: e.ID, ns: e.NS}
+	c := config{index: e.Index, voters: slices.Sorted(slices.Values(e.Voters)),
+		nonvoter: slices.Sorted(slices.Values(e.Nonvoters)), who: e.ID, ns: e.NS}
 	r.learn(e, slices.Contains(c.voters, e.ID) || slices.Contains(c.nonvoter, e.ID))
 	i, known := slices.BinarySearchFunc(s.roster.configs, c.index, func(c config, index uint64) int {
 		switch {
@@ -45,7 +46,8 @@ func (s *Streams) config(r *replica, e *history.Replica) {
 	})
 	if known {
 		if have := s.roster.configs[i]; !slices.Equal(have.voters, c.voters) || !slices.Equal(have.nonvoter, c.nonvoter) {
-			f.fail(e.NS, []Link{have.link(), c.link()}, "the voters at index %d are %v on %s, but %v on %s", c.index, have.voters, have.who, c.voters, e.ID)
+			f.fail(e.NS, []Link{have.link(), c.link()}, "the voters at index %d are %v on %s, but %v on %s", c.index,
+				have.voters, have.who, c.voters, e.ID)
 		}
 		return
 	}
@@ -95,7 +97,9 @@ func (s *Streams) checkOverlap(f *Finding, a, b config) {
 	if len(a.voters) == 0 || len(b.voters) == 0 || !disjoint(a.voters, b.voters) {
 		return
 	}
-	f.fail(b.ns, []Link{a.link(), b.link()}, "a majority of %v (index %d) and a majority of %v (index %d) may have no replica in common", a.voters, a.index, b.voters, b.index)
+	f.fail(b.ns, []Link{a.link(), b.link()},
+		"a majority of %v (index %d) and a majority of %v (index %d) may have no replica in common", a.voters, a.index,
+		b.voters, b.index)
 }
 
 // disjoint reports whether a and b can have disjoint majorities. Each majority first takes the
@@ -122,12 +126,14 @@ func (s *Streams) vote(r *replica, e *history.Replica) {
 	}
 	v := &vote{who: e.ID, to: to, disk: r.disk, ns: e.NS}
 	if r.removed {
-		f.fail(e.NS, []Link{{NS: r.removedNS, Lane: e.ID, Index: r.removedIndex, Text: e.ID + " learns that it is removed"}, link(e, "%s votes for %s in term %d", e.ID, to, e.Term)},
+		f.fail(e.NS, []Link{{NS: r.removedNS, Lane: e.ID, Index: r.removedIndex, Text: e.ID + " learns that it is removed"},
+			link(e, "%s votes for %s in term %d", e.ID, to, e.Term)},
 			"%s was removed at index %d but votes for %s in term %d", e.ID, r.removedIndex, to, e.Term)
 	}
 	for _, o := range s.roster.votes[e.Term] {
 		if o.who == v.who && o.disk == v.disk && o.to != v.to {
-			s.found["S2"].fail(e.NS, []Link{{NS: o.ns, Lane: o.who, Text: o.who + " votes for " + o.to}, link(e, "%s votes for %s in term %d", e.ID, to, e.Term)},
+			s.found["S2"].fail(e.NS, []Link{{NS: o.ns, Lane: o.who, Text: o.who + " votes for " + o.to},
+				link(e, "%s votes for %s in term %d", e.ID, to, e.Term)},
 				"%s votes twice in term %d: for %s and for %s", e.ID, e.Term, o.to, to)
 			return
 		}

@@ -28,12 +28,14 @@ func (j *judge) grants() {
 		}
 		for _, g := range c.Out.Granted {
 			f.Checked++
-			now := handed{c.In.Attempt, g.Node, c.Out.Response, callLink(c, fmt.Sprintf("%s is granted to %s on %s", g.Container, c.In.Attempt, g.Node))}
+			now := handed{c.In.Attempt, g.Node, c.Out.Response,
+				callLink(c, fmt.Sprintf("%s is granted to %s on %s", g.Container, c.In.Attempt, g.Node))}
 			was, again := seen[g.Container]
 			if !again {
 				seen[g.Container] = now
 			} else if was.attempt != now.attempt || was.node != now.node || was.response != now.response {
-				f.fail(c.Return, []Link{was.link, now.link}, "%s was granted twice: to %s on %s (response %d) and to %s on %s (response %d)",
+				f.fail(c.Return, []Link{was.link, now.link},
+					"%s was granted twice: to %s on %s (response %d) and to %s on %s (response %d)",
 					g.Container, was.attempt, was.node, was.response, now.attempt, now.node, now.response)
 			}
 		}
@@ -85,7 +87,8 @@ func (j *judge) orders() {
 		case why != "":
 			f.fail(o.NS, []Link{orderLink(o)}, "%s receives the order to %s, %s", o.Node, orderText(o), why)
 		case index != 0 && j.opt.Exact && t > o.NS:
-			f.fail(o.NS, []Link{orderLink(o), {NS: t, Lane: "log", Index: index, Text: fmt.Sprintf("index %d is applied for the first time", index)}},
+			f.fail(o.NS, []Link{orderLink(o), {NS: t, Lane: "log", Index: index,
+				Text: fmt.Sprintf("index %d is applied for the first time", index)}},
 				"%s receives the order to %s before any replica applies its entry %d", o.Node, orderText(o), index)
 		}
 	}

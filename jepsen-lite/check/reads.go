@@ -97,13 +97,15 @@ func (j *judge) stale(sessions map[string]history.Call, c history.Call) {
 	}
 	was, again := sessions[id]
 	if again && was.Return <= c.NS && c.Out.Index < was.Out.Index {
-		f.fail(c.Return, []Link{callLink(was, describe(was)), callLink(c, describe(c))}, "session %s goes back from index %d to %d", id, was.Out.Index, c.Out.Index)
+		f.fail(c.Return, []Link{callLink(was, describe(was)), callLink(c, describe(c))},
+			"session %s goes back from index %d to %d", id, was.Out.Index, c.Out.Index)
 	}
 	if !again || c.Out.Index >= was.Out.Index {
 		sessions[id] = c
 	}
 	if head := j.headAt(c.Return); j.opt.Exact && head != 0 && c.Out.Index > head {
-		f.fail(c.Return, []Link{callLink(c, describe(c))}, "%s has index %d, but no replica had applied more than %d", describe(c), c.Out.Index, head)
+		f.fail(c.Return, []Link{callLink(c, describe(c))}, "%s has index %d, but no replica had applied more than %d",
+			describe(c), c.Out.Index, head)
 	}
 	if c.F == history.ReadApp && j.log != nil && c.Out.Index <= j.log.Index() {
 		j.honest(c)
@@ -125,6 +127,7 @@ func (j *judge) honest(c history.Call) {
 	if there {
 		want = t.State.String()
 	}
-	j.found["S13"].fail(c.Return, []Link{callLink(c, describe(c)), {NS: j.timeOf(t.Index), Lane: "log", Index: t.Index, Text: fmt.Sprintf("%s is %s", c.In.App, want)}},
+	j.found["S13"].fail(c.Return, []Link{callLink(c, describe(c)),
+		{NS: j.timeOf(t.Index), Lane: "log", Index: t.Index, Text: fmt.Sprintf("%s is %s", c.In.App, want)}},
 		"%s shows %s, but at its index %d the log makes it %s", describe(c), shown, c.Out.Index, want)
 }

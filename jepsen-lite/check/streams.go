@@ -59,7 +59,8 @@ type replica struct {
 
 // NewStreams returns an empty Streams.
 func NewStreams() *Streams {
-	return &Streams{found: newFindings(), applied: map[position]statement{}, leaders: map[position]statement{}, snaps: map[position]statement{}, replicas: map[string]*replica{}, roster: newRoster()}
+	return &Streams{found: newFindings(), applied: map[position]statement{}, leaders: map[position]statement{},
+		snaps: map[position]statement{}, replicas: map[string]*replica{}, roster: newRoster()}
 }
 
 // Failing reports whether an invariant is violated already.
@@ -156,11 +157,13 @@ func (s *Streams) start(r *replica, e *history.Replica) {
 		*r = replica{age: s.age, incarnation: r.incarnation, disk: r.disk}
 	}
 	if e.Term != 0 && e.Term < r.term {
-		f.fail(e.NS, []Link{{NS: r.termNS, Lane: e.ID, Text: fmt.Sprintf("%s is in term %d", e.ID, r.term)}, link(e, "%s starts in term %d", e.ID, e.Term)},
+		f.fail(e.NS, []Link{{NS: r.termNS, Lane: e.ID, Text: fmt.Sprintf("%s is in term %d", e.ID, r.term)},
+			link(e, "%s starts in term %d", e.ID, e.Term)},
 			"%s starts in term %d, but was in term %d before", e.ID, e.Term, r.term)
 	}
 	if e.Index != 0 && e.Index < r.everApplied {
-		f.fail(e.NS, []Link{{NS: r.everNS, Lane: e.ID, Index: r.everApplied, Text: fmt.Sprintf("%s applies index %d", e.ID, r.everApplied)},
+		f.fail(e.NS, []Link{{NS: r.everNS, Lane: e.ID, Index: r.everApplied,
+			Text: fmt.Sprintf("%s applies index %d", e.ID, r.everApplied)},
 			link(e, "%s starts with a log that ends at index %d", e.ID, e.Index)},
 			"%s starts with a log that ends at index %d, but had applied index %d", e.ID, e.Index, r.everApplied)
 	}
@@ -181,7 +184,8 @@ func (s *Streams) current(r *replica, e *history.Replica) {
 	f.Checked++
 	f.Unit = "events"
 	if e.Term < r.term {
-		f.fail(e.NS, []Link{{NS: r.termNS, Lane: e.ID, Text: fmt.Sprintf("%s is in term %d", e.ID, r.term)}, link(e, "%s: %s in term %d", e.ID, e.Kind, e.Term)},
+		f.fail(e.NS, []Link{{NS: r.termNS, Lane: e.ID, Text: fmt.Sprintf("%s is in term %d", e.ID, r.term)},
+			link(e, "%s: %s in term %d", e.ID, e.Kind, e.Term)},
 			"%s goes back from term %d to %d (%s)", e.ID, r.term, e.Term, e.Kind)
 		return
 	}
@@ -195,7 +199,8 @@ func (s *Streams) apply(r *replica, e *history.Replica) {
 	f := s.found["S3"]
 	f.Checked++
 	if e.Index <= r.applied {
-		f.fail(e.NS, []Link{link(e, "%s applies index %d after %d", e.ID, e.Index, r.applied)}, "%s applies index %d after %d", e.ID, e.Index, r.applied)
+		f.fail(e.NS, []Link{link(e, "%s applies index %d after %d", e.ID, e.Index, r.applied)},
+			"%s applies index %d after %d", e.ID, e.Index, r.applied)
 	}
 	s.reach(r, e)
 	s.compareDigest(r, e, "applies")
@@ -227,7 +232,8 @@ func (s *Streams) compareDigest(r *replica, e *history.Replica, verb string) {
 	if have.digest == e.Digest && !term {
 		return
 	}
-	f.fail(e.NS, s.divergence(r, e, have, verb), "at index %d %s has digest %016x (term %d), %s has %016x (term %d)", e.Index, have.who, have.digest, have.term, e.ID, e.Digest, e.Term)
+	f.fail(e.NS, s.divergence(r, e, have, verb), "at index %d %s has digest %016x (term %d), %s has %016x (term %d)",
+		e.Index, have.who, have.digest, have.term, e.ID, e.Digest, e.Term)
 }
 
 // divergence returns the chain that leads to two digests of one index: how both states began, who
@@ -245,7 +251,8 @@ func (s *Streams) divergence(r *replica, e *history.Replica, have statement, ver
 	if verb == "applies" {
 		chain = append(chain, link(e, "%s applies index %d of term %d: digest %016x", e.ID, e.Index, e.Term, e.Digest))
 	}
-	chain = append(chain, have.link(e.Index, "%s applies index %d of term %d: digest %016x", have.who, e.Index, have.term, have.digest))
+	chain = append(chain, have.link(e.Index, "%s applies index %d of term %d: digest %016x", have.who, e.Index,
+		have.term, have.digest))
 	slices.SortStableFunc(chain, func(a, b Link) int { return cmp.Compare(a.NS, b.NS) })
 	return chain
 }
@@ -263,10 +270,12 @@ func (s *Streams) snapshot(r *replica, e *history.Replica) {
 
 func (s *Streams) restore(r *replica, e *history.Replica) {
 	if f := s.found["S3"]; e.Index < r.applied {
-		f.fail(e.NS, []Link{link(e, "%s restores a snapshot of index %d after index %d", e.ID, e.Index, r.applied)}, "%s goes back from index %d to %d by a snapshot", e.ID, r.applied, e.Index)
+		f.fail(e.NS, []Link{link(e, "%s restores a snapshot of index %d after index %d", e.ID, e.Index, r.applied)},
+			"%s goes back from index %d to %d by a snapshot", e.ID, r.applied, e.Index)
 	}
 	s.reach(r, e)
-	r.origin = append(r.origin[:min(len(r.origin), 1)], link(e, "%s takes its state from the snapshot of index %d: digest %016x", e.ID, e.Index, e.Digest))
+	r.origin = append(r.origin[:min(len(r.origin), 1)],
+		link(e, "%s takes its state from the snapshot of index %d: digest %016x", e.ID, e.Index, e.Digest))
 	if e.Digest == 0 {
 		return
 	}
@@ -279,7 +288,8 @@ func (s *Streams) restore(r *replica, e *history.Replica) {
 		have, ok = s.applied[position{r.age, e.Index}]
 	}
 	if ok && have.digest != e.Digest {
-		f.fail(e.NS, []Link{have.link(e.Index, "%s makes a snapshot at index %d of digest %016x", have.who, e.Index, have.digest),
+		f.fail(e.NS, []Link{have.link(e.Index, "%s makes a snapshot at index %d of digest %016x", have.who,
+			e.Index, have.digest),
 			link(e, "%s restores it and has digest %016x", e.ID, e.Digest)},
 			"the snapshot of index %d has digest %016x, restored on %s %016x", e.Index, have.digest, e.ID, e.Digest)
 	}
@@ -296,7 +306,8 @@ func (s *Streams) lead(r *replica, e *history.Replica) {
 		f.Checked++
 		s.leaders[k] = statement{who: e.ID, life: r.incarnation, term: e.Term, ns: e.NS}
 	} else if have.who != e.ID {
-		f.fail(e.NS, []Link{have.link(0, "%s leads term %d", have.who, e.Term), link(e, "%s: %s in term %d", e.ID, e.Kind, e.Term)},
+		f.fail(e.NS, []Link{have.link(0, "%s leads term %d", have.who, e.Term),
+			link(e, "%s: %s in term %d", e.ID, e.Kind, e.Term)},
 			"term %d has two leaders: %s and %s", e.Term, have.who, e.ID)
 	}
 	if e.Kind == history.Lead {

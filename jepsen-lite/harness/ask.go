@@ -29,11 +29,13 @@ func (c *Cluster) certificates() error {
 	dir := filepath.Join(c.cfg.Dir, "tls")
 	for _, r := range c.Replicas {
 		host, _, _ := strings.Cut(r.Place.Peer, ":")
-		if _, err := c.offline("init", "--dir", dir, "--id", r.ID, "--cluster", ClusterName, "--advertise", r.Place.Peer, "--tls", "--host", host); err != nil {
+		if _, err := c.offline("init", "--dir", dir, "--id", r.ID, "--cluster", ClusterName, "--advertise", r.Place.Peer,
+			"--tls", "--host", host); err != nil {
 			return err
 		}
 	}
-	if _, err := c.offline("access", "certificate", "create", "--dir", dir, "--cluster", ClusterName, "--name", "chaos", "--role", "admin"); err != nil {
+	if _, err := c.offline("access", "certificate", "create", "--dir", dir, "--cluster", ClusterName, "--name", "chaos",
+		"--role", "admin"); err != nil {
 		return err
 	}
 	pair, err := tls.LoadX509KeyPair(c.pem("chaos"), c.pem("chaos-key"))

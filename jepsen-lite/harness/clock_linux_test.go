@@ -98,7 +98,8 @@ func TestMoveClock(t *testing.T) {
 	}
 	before := time.Now().UnixNano()
 	_, mono := c.off()
-	for _, step := range []time.Duration{time.Hour, -time.Hour, 1500 * time.Millisecond, -1500 * time.Millisecond, 3650 * 24 * time.Hour, -1, 999_999_999} {
+	for _, step := range []time.Duration{time.Hour, -time.Hour, 1500 * time.Millisecond, -1500 * time.Millisecond,
+		3650 * 24 * time.Hour, -1, 999_999_999} {
 		if err := c.r.MoveClock(step, 0); err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,8 @@ func (c *Cluster) open() error {
 		own = c.tls.Clone()
 		own.InsecureSkipVerify = true // the harness looks also at replicas whose certificates have ended
 	}
-	c.http = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: own, MaxIdleConnsPerHost: 4, IdleConnTimeout: 5 * time.Second}}
+	c.http = &http.Client{Timeout: 10 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: own, MaxIdleConnsPerHost: 4, IdleConnTimeout: 5 * time.Second}}
 	if err := c.hadoopFiles(); err != nil {
 		return err
 	}

@@ -63,7 +63,8 @@ func (c Config) Validate() error {
 	case !filepath.IsAbs(c.Dir):
 		return fmt.Errorf("harness: directory %q is not absolute", c.Dir)
 	case c.Replicas < 1 || c.Replicas > 7 || c.Spare < 0 || c.Replicas+c.Spare > 9:
-		return fmt.Errorf("harness: %d replicas and %d spare ones; expected 1 to 7, and 9 in all at most", c.Replicas, c.Spare)
+		return fmt.Errorf("harness: %d replicas and %d spare ones; expected 1 to 7, and 9 in all at most",
+			c.Replicas, c.Spare)
 	case c.Network != Auto && c.Network != Loopback && c.Network != Namespaces:
 		return fmt.Errorf("harness: network %q; expected auto, loopback or namespaces", c.Network)
 	case c.Disk != Auto && c.Disk != Directory && c.Disk != Loop:
@@ -73,7 +74,8 @@ func (c Config) Validate() error {
 	case len(c.Timers.Check()) > 0:
 		return fmt.Errorf("harness: %w", c.Timers.Check()[0])
 	case c.SnapshotEvery < 1 || c.Trailing < 1024:
-		return fmt.Errorf("harness: a snapshot every %d entries, %d behind it; expected 1, and 1024 or more", c.SnapshotEvery, c.Trailing)
+		return fmt.Errorf("harness: a snapshot every %d entries, %d behind it; expected 1, and 1024 or more",
+			c.SnapshotEvery, c.Trailing)
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ func TestReached(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hold, crash := FailpointAction{Point: "batch.closed", After: 1, Hold: 1}, FailpointAction{Point: "batch.closed", After: 1}
+	hold, crash := FailpointAction{Point: "batch.closed", After: 1, Hold: 1},
+		FailpointAction{Point: "batch.closed", After: 1}
 	say("it begins")
 	r.note(hold)
 	if r.Reached(hold) {

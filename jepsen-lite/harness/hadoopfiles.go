@@ -28,8 +28,10 @@ func (c *Cluster) hadoopFiles() error {
 	for _, r := range c.Replicas {
 		h := r.Place.Hadoop
 		ids = append(ids, r.ID)
-		site = append(site, "yarn.resourcemanager.address."+r.ID, h.Client, "yarn.resourcemanager.scheduler.address."+r.ID, h.Scheduler,
-			"yarn.resourcemanager.resource-tracker.address."+r.ID, h.Tracker, "yarn.resourcemanager.admin.address."+r.ID, h.Admin)
+		site = append(site, "yarn.resourcemanager.address."+r.ID, h.Client,
+			"yarn.resourcemanager.scheduler.address."+r.ID, h.Scheduler,
+			"yarn.resourcemanager.resource-tracker.address."+r.ID, h.Tracker,
+			"yarn.resourcemanager.admin.address."+r.ID, h.Admin)
 	}
 	site = append(site, "yarn.resourcemanager.ha.rm-ids", strings.Join(ids, ","))
 	const of = "yarn.scheduler.capacity."
@@ -42,7 +44,9 @@ func (c *Cluster) hadoopFiles() error {
 		tree = append(tree, at+".capacity", q.percent, at+".maximum-capacity", "100", at+".user-limit-factor", "10")
 	}
 	tree = append(tree, of+"root.queues", strings.Join(names, ","))
-	for name, pairs := range map[string][]string{"core-site.xml": nil, "yarn-site.xml": site, "capacity-scheduler.xml": tree} { // the order does not matter: each is a separate file
+	// the order does not matter: each is a separate file
+	for name, pairs := range map[string][]string{"core-site.xml": nil, "yarn-site.xml": site,
+		"capacity-scheduler.xml": tree} {
 		if err := c.hadoopFile(name, pairs); err != nil {
 			return err
 		}

@@ -43,7 +43,8 @@ func TestHadoopFiles(t *testing.T) {
 	}
 	ports := map[string]bool{}
 	for _, r := range c.Replicas {
-		for _, at := range slices.Concat(r.Place.Hadoop.All(), []string{r.Place.Peer, r.Place.PeerListen, r.Place.HTTP, r.Place.HTTPListen}) {
+		for _, at := range slices.Concat(r.Place.Hadoop.All(),
+			[]string{r.Place.Peer, r.Place.PeerListen, r.Place.HTTP, r.Place.HTTPListen}) {
 			if ports[at] {
 				t.Errorf("two ports at %s", at)
 			}

@@ -52,7 +52,8 @@ func newLoop(dir string, mb int) (Disk, error) {
 	if err := errors.Join(f.Truncate(int64(mb)<<20), f.Close(), os.MkdirAll(dir, 0o700)); err != nil {
 		return nil, err
 	}
-	if err := run("mkfs.ext4", "-q", "-F", "-m", "0", "-N", inodes, "-E", "lazy_itable_init=1,lazy_journal_init=1", d.image); err != nil {
+	if err := run("mkfs.ext4", "-q", "-F", "-m", "0", "-N", inodes, "-E", "lazy_itable_init=1,lazy_journal_init=1",
+		d.image); err != nil {
 		return nil, err
 	}
 	if err := d.mountFS(false); err != nil {
@@ -245,7 +246,8 @@ func mayTrace() error {
 	if _, err := exec.LookPath("strace"); err != nil {
 		return errors.New("strace is not installed")
 	}
-	if b, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(b)) != "0" && os.Geteuid() != 0 {
+	if b, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil && strings.TrimSpace(string(b)) != "0" &&
+		os.Geteuid() != 0 {
 		return errors.New("kernel.yama.ptrace_scope keeps this user from it")
 	}
 	sleeper := exec.Command("sleep", "30")

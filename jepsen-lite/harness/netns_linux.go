@@ -125,7 +125,8 @@ func (n *namespaces) Add(id string) (Place, error) {
 		}
 	}
 	at := n.address(id)
-	p := Place{Peer: net.JoinHostPort(at, strconv.Itoa(peerPort)), HTTP: net.JoinHostPort(at, strconv.Itoa(httpPort)), Public: true}
+	p := Place{Peer: net.JoinHostPort(at, strconv.Itoa(peerPort)),
+		HTTP: net.JoinHostPort(at, strconv.Itoa(httpPort)), Public: true}
 	p.PeerListen, p.HTTPListen, p.Direct, p.Hadoop = p.Peer, p.HTTP, p.HTTP, hadoopAt(at)
 	return p, nil
 }
@@ -184,7 +185,8 @@ func (n *namespaces) Shape(from, _ string, s Shape) error {
 		return nil
 	}
 	if s == (Shape{}) {
-		if err := n.command(from, "tc", "qdisc", "del", "dev", "eth0", "root"); err != nil && !strings.Contains(err.Error(), "Cannot delete qdisc with handle of zero") {
+		if err := n.command(from, "tc", "qdisc", "del", "dev", "eth0", "root"); err != nil &&
+			!strings.Contains(err.Error(), "Cannot delete qdisc with handle of zero") {
 			return err
 		}
 		return nil
@@ -221,7 +223,8 @@ func (n *namespaces) Close() error {
 	defer n.mu.Unlock()
 	var errs []error
 	for id := range n.at {
-		if id != Outside { // the link first: the kernel removes the link of a deleted namespace later, and its name is used again
+		// the link first: the kernel removes the link of a deleted namespace later, and its name is used again
+		if id != Outside {
 			errs = append(errs, ip("link", "del", n.veth(id)), ip("netns", "del", n.space(id)))
 		}
 	}

@@ -43,7 +43,8 @@ func (n *loopback) Add(id string) (Place, error) {
 	if err != nil {
 		return Place{}, err
 	}
-	p := Place{PeerListen: loopbackPort(ports[0]), HTTPListen: loopbackPort(ports[1]), Hadoop: hadoopAt("127.0.0.1", ports[2:]...)}
+	p := Place{PeerListen: loopbackPort(ports[0]), HTTPListen: loopbackPort(ports[1]),
+		Hadoop: hadoopAt("127.0.0.1", ports[2:]...)}
 	p.Direct = p.HTTPListen
 	if p.Peer, err = n.serve(id, p.PeerListen, peerDialer); err != nil {
 		return p, err

@@ -95,7 +95,8 @@ func (r *Replica) Start() error {
 		r.cluster.cfg.note("set a failpoint of %s: %v", r.ID, err) // the process has ended at once, which watch records
 	}
 	r.runs++
-	r.cmd, r.ended, r.asked, r.paused, r.clock, r.atStart = cmd, make(chan struct{}), r.atStart != FailpointAction{}, false, nil, FailpointAction{}
+	r.cmd, r.ended, r.asked, r.paused, r.clock, r.atStart = cmd, make(chan struct{}), r.atStart != FailpointAction{},
+		false, nil, FailpointAction{}
 	go r.watch(cmd, r.ended)
 	return r.cluster.network.Absent(r.ID, false)
 }

@@ -60,7 +60,8 @@ func (s *stdio) fill() error {
 	if err := s.stop(); err != nil {
 		return err
 	}
-	fd, err := syscall.Open(fmt.Sprintf("/proc/self/fd/%d", s.in.Fd()), syscall.O_WRONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Open(fmt.Sprintf("/proc/self/fd/%d", s.in.Fd()),
+		syscall.O_WRONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}

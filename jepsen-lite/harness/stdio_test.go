@@ -49,9 +49,16 @@ func TestStdio(t *testing.T) {
 		succeed bool
 	}{
 		{"healthy", func(*stdio) error { return nil }, prints, "before\nafter\n", true},
-		{"closed", func(s *stdio) error { _ = s.stop(); return s.out.Close() }, "trap '' PIPE; read x; echo after", "", false},
+		{"closed", func(s *stdio) error {
+			_ = s.stop()
+			return s.out.Close()
+		}, "trap '' PIPE; read x; echo after", "", false},
 		{"full", (*stdio).fill, "read x; timeout 0.2 sh -c 'echo lost'", "", false},
-		{"full and drained", func(s *stdio) error { err := s.fill(); s.drain(); return err }, prints, "before\nafter\n", true},
+		{"full and drained", func(s *stdio) error {
+			err := s.fill()
+			s.drain()
+			return err
+		}, prints, "before\nafter\n", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, ended := printer(t, c.script)

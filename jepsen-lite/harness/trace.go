@@ -29,7 +29,8 @@ const attachWait = 10 * time.Second
 
 func traceProcess(pid int, inject string) (*Trace, error) {
 	calls, _, _ := strings.Cut(inject, ":")
-	cmd := exec.Command("strace", "-f", "-p", fmt.Sprint(pid), "-o", "/dev/null", "-e", "trace="+calls, "-e", "signal=none", "-e", "inject="+inject)
+	cmd := exec.Command("strace", "-f", "-p", fmt.Sprint(pid), "-o", "/dev/null", "-e", "trace="+calls, "-e",
+		"signal=none", "-e", "inject="+inject)
 	cmd.SysProcAttr = childAttributes()
 	said, err := cmd.StderrPipe()
 	if err != nil {

@@ -20,8 +20,10 @@ func ticker() func() int64 {
 func TestRoundTrip(t *testing.T) {
 	lines := []Line{
 		&Op{Process: 17, Type: Invoke, F: Submit, In: &Value{Name: "job", Key: "c1/4"}, Client: "c1", NS: 1},
-		&Op{Process: 17, Type: OK, F: Allocate, Out: &Value{Response: 3, Granted: []Grant{{Container: "container_1_0001_01_000002", Node: "n1:1"}},
-			Completed: []Completion{{Container: "container_1_0001_01_000001", Exit: -100}}, Members: []Member{{ID: "r1", Voter: true}}}, NS: 2},
+		&Op{Process: 17, Type: OK, F: Allocate, Out: &Value{Response: 3,
+			Granted:   []Grant{{Container: "container_1_0001_01_000002", Node: "n1:1"}},
+			Completed: []Completion{{Container: "container_1_0001_01_000001", Exit: -100}},
+			Members:   []Member{{ID: "r1", Voter: true}}}, NS: 2},
 		&Replica{ID: "r1", Incarnation: 2, Kind: Apply, Term: 4, Index: 88, Digest: 1<<64 - 1, NS: 3},
 		&Order{Node: "n1:1", Kind: StartContainer, Container: "container_1_0001_01_000002", NS: 4},
 		&Fault{Kind: "crash", When: Begin, ID: 7, On: []string{"r1"}, NS: 5},
@@ -37,7 +39,8 @@ func TestRoundTrip(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if first, _, _ := strings.Cut(buf.String(), "\n"); first != `{"p":17,"t":"invoke","f":"submit","in":{"key":"c1/4","name":"job"},"c":"c1","ns":1}` {
+	if first, _, _ := strings.Cut(buf.String(),
+		"\n"); first != `{"p":17,"t":"invoke","f":"submit","in":{"key":"c1/4","name":"job"},"c":"c1","ns":1}` {
 		t.Errorf("an operation is written as %s", first)
 	}
 	var got collect
@@ -86,7 +89,8 @@ func TestNotLine(t *testing.T) {
 			t.Errorf("Decode(%s): %v, want %v", text, err, ErrNotLine)
 		}
 	}
-	if _, _, err := Read(strings.NewReader(`{"other":1}`+"\n"+`{"mark":"calm","ns":1}`+"\n"), New()); !errors.Is(err, ErrNotLine) {
+	if _, _, err := Read(strings.NewReader(`{"other":1}`+"\n"+`{"mark":"calm","ns":1}`+"\n"),
+		New()); !errors.Is(err, ErrNotLine) {
 		t.Errorf("a line of something else in the middle: %v", err)
 	}
 	if l, err := Decode([]byte(`{"ns":3,"t":"ok","f":"kill","p":4}`)); err != nil || l.(*Op).Process != 4 {
@@ -100,7 +104,8 @@ func TestJoin(t *testing.T) {
 	var paths []string
 	for i, text := range []string{
 		`{"r":"r1","k":"apply","i":2,"ns":20}` + "\n" + `{"log":"command","i":9,"term":1}` + "\n" + `{"mark":"over","ns":50}`,
-		`{"r":"r2","k":"apply","i":1,"ns":10}` + "\n" + `{"log":"command","i":8,"term":1}` + "\n" + `{"r":"r2","k":"apply","i":2,"ns":30}`,
+		`{"r":"r2","k":"apply","i":1,"ns":10}` + "\n" + `{"log":"command","i":8,"term":1}` + "\n" +
+			`{"r":"r2","k":"apply","i":2,"ns":30}`,
 	} {
 		path := filepath.Join(dir, string(rune('a'+i)))
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -112,7 +117,8 @@ func TestJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(h.Replicas) != 3 || h.Replicas[0].ID != "r2" || h.Replicas[1].ID != "r1" || h.Entries[0].Index != 8 || h.End() != 50 {
+	if len(h.Replicas) != 3 || h.Replicas[0].ID != "r2" || h.Replicas[1].ID != "r1" || h.Entries[0].Index != 8 ||
+		h.End() != 50 {
 		t.Errorf("%d replica events, %d entries, end %d, want 3 from r2, r1, the first entry 8, end 50: %+v",
 			len(h.Replicas), len(h.Entries), h.End(), h)
 	}

@@ -147,8 +147,9 @@ func (l *apps) submitted(e *event.ApplicationSubmitted) {
 		l.violate(Audit, nil, "application %d is submitted to %s, which is stopped", e.App, e.Queue)
 	}
 	at := int32(len(l.list))
-	l.list = append(l.list, app{seq: e.App, timestamp: l.timestamp, name: e.Name, user: e.User, queue: q, priorities: []Priority{{l.index, e.Priority}},
-		submitted: l.now, lifetime: e.LifetimeMillis, declared: declaredBy(e.Tags)})
+	l.list = append(l.list, app{seq: e.App, timestamp: l.timestamp, name: e.Name, user: e.User, queue: q,
+		priorities: []Priority{{l.index, e.Priority}},
+		submitted:  l.now, lifetime: e.LifetimeMillis, declared: declaredBy(e.Tags)})
 	i, _ := slices.BinarySearchFunc(l.seqs, e.App, func(s seqAt, seq uint32) int { return cmp.Compare(s.seq, seq) })
 	l.seqs = slices.Insert(l.seqs, i, seqAt{e.App, at})
 	l.queues.list[q].apps++
@@ -165,7 +166,8 @@ func (l *apps) named(e *event.ApplicationSubmitted) {
 	case other != 0 && l.Counts.Forgotten > 0:
 		l.Counts.Resubmitted++
 	case other != 0:
-		l.violate("S5", l.list[l.appIndex(other)].chain(l.nouns), "%s is submitted twice, as application %d and as %d", e.Name, other, e.App)
+		l.violate("S5", l.list[l.appIndex(other)].chain(l.nouns), "%s is submitted twice, as application %d and as %d",
+			e.Name, other, e.App)
 	}
 	l.names[e.Name] = e.App
 }

@@ -14,7 +14,8 @@ func (l *apps) attempt(seq uint32, what string, from, to stage) *app {
 		return nil
 	}
 	if a.state.Ended() {
-		l.violate("S10", a.chain(l.nouns), "the attempt of application %d is %s after the application is %s", seq, what, a.state)
+		l.violate("S10", a.chain(l.nouns), "the attempt of application %d is %s after the application is %s", seq,
+			what, a.state)
 		return nil
 	}
 	if a.stage != from {
@@ -36,7 +37,8 @@ func (l *apps) attemptStarted(e *event.AttemptStarted) {
 	runnable := a.stage == nonRunnable && e.Attempt == a.attempt && !e.NonRunnable
 	if !runnable {
 		if (a.stage != none && a.stage != over) || e.Attempt != a.attempt+1 {
-			l.violate(Audit, a.chain(l.nouns), "application %d begins attempt %d while attempt %d is %s", e.App, e.Attempt, a.attempt, a.stage)
+			l.violate(Audit, a.chain(l.nouns), "application %d begins attempt %d while attempt %d is %s", e.App, e.Attempt,
+				a.attempt, a.stage)
 		}
 		a.attempt, a.lastNumber, a.response, a.black = e.Attempt, 0, 0, nil
 	}
@@ -58,7 +60,8 @@ func (l *apps) attemptEnded(e *event.AttemptEnded) {
 	}
 	l.noReservations(a, "ends its attempt")
 	if !e.Keep && a.live > 0 {
-		l.violate(Audit, a.chain(l.nouns), "attempt %d of application %d ends with %d live containers that it does not keep", a.attempt, e.App, a.live)
+		l.violate(Audit, a.chain(l.nouns), "attempt %d of application %d ends with %d live containers that it does not keep",
+			a.attempt, e.App, a.live)
 	}
 	a.dropAsks()
 	a.dropGang()
@@ -72,7 +75,8 @@ func (l *apps) noReservations(a *app, what string) {
 	}
 	for _, r := range l.reservations.list {
 		if l.list[r.app].seq == a.seq {
-			l.violate("S8", r.chain(l.nouns), "application %d %s and r%d goes on holding node %s", a.seq, what, r.number, l.nodes.nodeName(r.node))
+			l.violate("S8", r.chain(l.nouns), "application %d %s and r%d goes on holding node %s", a.seq, what, r.number,
+				l.nodes.nodeName(r.node))
 			return
 		}
 	}

@@ -26,11 +26,13 @@ func BenchmarkEntry(b *testing.B) {
 	}
 	add(entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1}, configuration(1, "100")))
 	for n := yarn.NodeSlot(1); n <= 200; n++ {
-		add(entry(&event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: "n", Port: uint16(n)}, Rack: "/r", Total: yarn.NewResource(65536, 64)}))
+		add(entry(&event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: "n", Port: uint16(n)}, Rack: "/r",
+			Total: yarn.NewResource(65536, 64)}))
 	}
 	const apps = 100
 	for a := uint32(1); a <= apps; a++ {
-		add(entry(&event.ApplicationSubmitted{App: a, Queue: "root.a"}, &event.AttemptStarted{App: a, Attempt: 1}, &event.AttemptActivated{App: a},
+		add(entry(&event.ApplicationSubmitted{App: a, Queue: "root.a"}, &event.AttemptStarted{App: a, Attempt: 1},
+			&event.AttemptActivated{App: a},
 			&event.AttemptRegistered{App: a}, want(a, small, 1<<40)))
 	}
 	var lives [][]byte
@@ -41,7 +43,8 @@ func BenchmarkEntry(b *testing.B) {
 			var events []event.Event
 			for k := range uint32(10) {
 				app := a + k
-				events = append(events, give(app, number, yarn.NodeSlot(1+app%200)), &event.ContainerLaunched{Container: ref(app, number)},
+				events = append(events, give(app, number, yarn.NodeSlot(1+app%200)),
+					&event.ContainerLaunched{Container: ref(app, number)},
 					&event.ContainerCompleted{Container: ref(app, number)})
 			}
 			lives = append(lives, entry(events...))

@@ -120,7 +120,8 @@ func (l *Ledger) Recount() []string {
 			q := &l.queues.list[i]
 			have, want := q.of(label), queues[leafPartition{int32(i), label}]
 			if q.leaf && !q.gone && (have.used != want.used || have.held != want.held) {
-				out = append(out, fmt.Sprintf("queue %s uses %s (%s reserved)%s, its applications sum to %s (%s)", q.path, have.used, have.held, ofPartition(label), want.used, want.held))
+				out = append(out, fmt.Sprintf("queue %s uses %s (%s reserved)%s, its applications sum to %s (%s)", q.path,
+					have.used, have.held, ofPartition(label), want.used, want.held))
 			}
 		}
 	}
@@ -156,4 +157,5 @@ func hasFields(name string) bool {
 		slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-var suffixes = []string{"state", "live", "node", "size", "container", "total", "allocated", "reservation", "used", "reserved"}
+var suffixes = []string{"state", "live", "node", "size", "container", "total", "allocated", "reservation",
+	"used", "reserved"}

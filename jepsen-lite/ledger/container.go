@@ -36,7 +36,8 @@ var zero yarn.Resource
 
 // id returns a container's id as clients and nodes see it.
 func (a *app) id(attempt uint32, number uint64) yarn.ContainerID {
-	return yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: a.timestamp, Seq: a.seq}, Attempt: attempt, Number: number}
+	return yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: a.timestamp, Seq: a.seq}, Attempt: attempt,
+		Number: number}
 }
 
 // place returns the index of a container in a.containers, or where it would be inserted.
@@ -79,7 +80,8 @@ func (l *containers) container(r event.ContainerRef, what string) (*app, *contai
 			return a, &a.containers[at]
 		}
 	}
-	l.violate("S10", nil, "container %d of attempt %d of application %d is %s and was never allocated", r.Number, r.Attempt, r.App, what)
+	l.violate("S10", nil, "container %d of attempt %d of application %d is %s and was never allocated", r.Number,
+		r.Attempt, r.App, what)
 	return nil, nil
 }
 
@@ -100,7 +102,8 @@ func (l *containers) allocated(e *event.ContainerAllocated, lender uint64) {
 		return
 	}
 	if n.reservation != lender {
-		l.violate("S8", l.reservations.reservation(n.reservation).chain(l.nouns), "container %s is allocated on %s, which r%d holds", id, n.id, n.reservation)
+		l.violate("S8", l.reservations.reservation(n.reservation).chain(l.nouns),
+			"container %s is allocated on %s, which r%d holds", id, n.id, n.reservation)
 	}
 	l.auditPlace(a, k, n, e.Locality, id)
 	l.auditLabel(a, k, n, id.String(), e.AM)
@@ -108,7 +111,8 @@ func (l *containers) allocated(e *event.ContainerAllocated, lender uint64) {
 	size, asked := k.size, k.label
 	a.use(k, n, e.Locality)
 	l.reservations.changed(a)
-	l.place(a, e.Node, container{attempt: a.attempt, number: e.Number, node: e.Node, key: e.Key, size: size, locality: e.Locality, am: e.AM, asked: asked})
+	l.place(a, e.Node, container{attempt: a.attempt, number: e.Number, node: e.Node, key: e.Key, size: size,
+		locality: e.Locality, am: e.AM, asked: asked})
 	l.queues.charge(a, n, size, zero)
 }
 
@@ -140,7 +144,8 @@ func (l *containers) takeNumber(a *app, number uint64) bool {
 func (l *containers) askOf(a *app, key yarn.SchedulerKey, id yarn.ContainerID) *ask {
 	k := a.ask(key)
 	if k == nil || k.count <= 0 {
-		l.violate(Audit, a.chain(l.nouns), "%s serves an ask (priority %d, id %d) that there is not", id, key.Priority, key.AllocationID)
+		l.violate(Audit, a.chain(l.nouns), "%s serves an ask (priority %d, id %d) that there is not", id, key.Priority,
+			key.AllocationID)
 		return nil
 	}
 	if a.state.Ended() {
@@ -156,7 +161,8 @@ func (l *containers) auditPlace(a *app, k *ask, n *node, loc yarn.Locality, id y
 	l.Counts.Decisions++
 	l.nodes.auditHeard(n, id.String())
 	if room := n.total.Sub(n.used); !l.fits(k.size, room) {
-		l.violate("S7", l.nodes.newestOn(n), "%s of %s is put on %s, which has %s free of %s", id, k.size, n.id, room, n.total)
+		l.violate("S7", l.nodes.newestOn(n), "%s of %s is put on %s, which has %s free of %s", id, k.size, n.id,
+			room, n.total)
 	}
 	switch {
 	case !n.state.Usable():
@@ -233,7 +239,8 @@ func (l *containers) completed(e *event.ContainerCompleted) {
 		return
 	}
 	if !c.onNode {
-		l.violate("S10", a.life(l.nouns, c), "%s is completed after its end: its share of %s is given back twice", a.id(c.attempt, c.number), l.nodes.nodeName(c.node))
+		l.violate("S10", a.life(l.nouns, c), "%s is completed after its end: its share of %s is given back twice",
+			a.id(c.attempt, c.number), l.nodes.nodeName(c.node))
 		return
 	}
 	l.growthOver(a, c)

@@ -80,7 +80,8 @@ func (l *gangs) gangReserved(e *event.GangReserved) {
 	n, ok := l.nodes.node(e.Node)
 	switch {
 	case !ok || n.reservation != 0 || !n.state.Usable():
-		l.violate("S8", nil, "r%d reserves node %d for a gang, which is not there, is reserved, or is not usable", e.Reservation, e.Node)
+		l.violate("S8", nil, "r%d reserves node %d for a gang, which is not there, is reserved, or is not usable",
+			e.Reservation, e.Node)
 		return
 	case e.Reservation <= l.reservations.last:
 		l.violate("S6", nil, "reservation r%d is made after r%d", e.Reservation, l.reservations.last)
@@ -98,7 +99,8 @@ func (l *gangs) gangReserved(e *event.GangReserved) {
 	}
 	switch {
 	case k == nil:
-		l.violate(Audit, a.chain(l.nouns), "r%d reserves node %s for a gang that asks for fewer than its %d members", e.Reservation, n.id, a.gang.spec.Count)
+		l.violate(Audit, a.chain(l.nouns), "r%d reserves node %s for a gang that asks for fewer than its %d members",
+			e.Reservation, n.id, a.gang.spec.Count)
 		return
 	case !l.fits(k.size.Times(int64(e.Members)), n.total):
 		l.violate(Audit, nil, "r%d reserves %s of %s for %d of %s", e.Reservation, n.id, n.total, e.Members, k.size)
@@ -107,8 +109,9 @@ func (l *gangs) gangReserved(e *event.GangReserved) {
 	}
 	l.nodes.auditHeard(n, fmt.Sprintf("r%d", e.Reservation))
 	l.reservations.last = e.Reservation
-	l.reservations.list = append(l.reservations.list, reservation{number: e.Reservation, app: l.apps.appIndex(e.App), node: e.Node, attempt: a.attempt,
-		container: e.Number, key: k.key, members: int64(e.Members), made: l.index})
+	l.reservations.list = append(l.reservations.list,
+		reservation{number: e.Reservation, app: l.apps.appIndex(e.App), node: e.Node, attempt: a.attempt,
+			container: e.Number, key: k.key, members: int64(e.Members), made: l.index})
 	n.reservation = e.Reservation
 	k.holds++
 	a.holds++
@@ -139,7 +142,8 @@ func (l *gangs) gangMember(a *app, k *ask, e *event.ContainerAllocated) {
 			l.gangShape(a, e.Node)
 		}
 	case a.isGang(k):
-		l.violate(Audit, a.chain(l.nouns), "container %d of application %d is allocated alone, it is of a gang of %d", e.Number, e.App, g.spec.Count)
+		l.violate(Audit, a.chain(l.nouns), "container %d of application %d is allocated alone, it is of a gang of %d",
+			e.Number, e.App, g.spec.Count)
 	}
 }
 
@@ -150,12 +154,14 @@ func (l *gangs) gangShape(a *app, last yarn.NodeSlot) {
 	for _, n := range g.nodes {
 		on[n]++
 		if g.spec.OneRack && l.nodes.list[n].rack != l.nodes.list[last].rack {
-			l.violate(Audit, a.chain(l.nouns), "the gang of application %d starts on nodes of racks %s and %s", a.seq, l.nodes.list[n].rack, l.nodes.list[last].rack)
+			l.violate(Audit, a.chain(l.nouns), "the gang of application %d starts on nodes of racks %s and %s", a.seq,
+				l.nodes.list[n].rack, l.nodes.list[last].rack)
 		}
 	}
 	for n, count := range on {
 		if g.spec.PerNode != 0 && count != g.spec.PerNode {
-			l.violate(Audit, a.chain(l.nouns), "the gang of application %d has %d members on %s, not %d", a.seq, count, l.nodes.list[n].id, g.spec.PerNode)
+			l.violate(Audit, a.chain(l.nouns), "the gang of application %d has %d members on %s, not %d", a.seq, count,
+				l.nodes.list[n].id, g.spec.PerNode)
 		}
 	}
 }
@@ -173,7 +179,8 @@ func (l *gangs) allOrNothing() {
 	for _, i := range l.changed {
 		a := &l.apps.list[i]
 		if a.gang != nil && a.gang.left > 0 {
-			l.violate(Audit, a.chain(l.nouns), "the gang of application %d starts without %d of its %d members", a.seq, a.gang.left, a.gang.spec.Count)
+			l.violate(Audit, a.chain(l.nouns), "the gang of application %d starts without %d of its %d members", a.seq,
+				a.gang.left, a.gang.spec.Count)
 		}
 		held := int64(0)
 		for k := range l.reservations.list {
@@ -206,7 +213,8 @@ func (l *gangs) gangRoom(a *app, k *ask) bool {
 	for i := 1; i < len(l.nodes.list); i++ {
 		n := &l.nodes.list[i]
 		r := l.reservations.reservation(n.reservation)
-		if n.state != yarn.NodeRunning || n.label != k.label || slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack) ||
+		if n.state != yarn.NodeRunning || n.label != k.label || slices.Contains(a.black, n.id.Host) ||
+			slices.Contains(a.black, n.rack) ||
 			r != nil && (r.members == 0 || &l.apps.list[r.app] != a) {
 			continue
 		}

@@ -42,7 +42,8 @@ func nodeID(n yarn.NodeSlot) yarn.NodeID {
 func configuration(version uint64, most string) *event.QueuesConfigured {
 	return &event.QueuesConfigured{Version: version, Kinds: yarn.DefaultKinds(),
 		Properties: []event.Property{{Name: "yarn.scheduler.capacity.root.a.maximum-capacity", Value: most}},
-		Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning}, {Path: "root.a", Leaf: true, State: yarn.QueueRunning},
+		Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning},
+			{Path: "root.a", Leaf: true, State: yarn.QueueRunning},
 			{Path: "root.b", Leaf: true, State: yarn.QueueRunning}}}
 }
 
@@ -63,7 +64,8 @@ func hold(number uint64, app uint32, container uint64, node yarn.NodeSlot) *even
 }
 
 func (l *logbook) app(app uint32, queue string) {
-	l.entry(&event.ApplicationSubmitted{App: app, Name: "job", User: "u", Queue: queue, AM: small}, &event.AttemptStarted{App: app, Attempt: 1},
+	l.entry(&event.ApplicationSubmitted{App: app, Name: "job", User: "u", Queue: queue, AM: small},
+		&event.AttemptStarted{App: app, Attempt: 1},
 		&event.AttemptActivated{App: app}, &event.AttemptRegistered{App: app})
 }
 

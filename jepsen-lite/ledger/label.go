@@ -175,7 +175,8 @@ func (l *nodes) relabel() {
 			continue
 		}
 		if r := l.reservations.reservation(n.reservation); r != nil {
-			l.violate("S8", r.chain(l.nouns), "%s%s gets another one, and r%d goes on holding it", n.id, ofLabel(n.label), r.number)
+			l.violate("S8", r.chain(l.nouns), "%s%s gets another one, and r%d goes on holding it", n.id,
+				ofLabel(n.label), r.number)
 		}
 		moved[yarn.NodeSlot(i)] = n.label
 		l.change(n, func() { n.label = to })
@@ -215,7 +216,8 @@ func (l *apps) askLabelled(e *event.AskLabelled) {
 	k := a.ask(e.Key)
 	switch {
 	case k == nil:
-		l.violate(Audit, a.chain(l.nouns), "application %d asks for label %q under a key under which it asks for nothing", e.App, e.Label)
+		l.violate(Audit, a.chain(l.nouns), "application %d asks for label %q under a key under which it asks for nothing",
+			e.App, e.Label)
 		return
 	case e.Label != "" && !l.nodes.labels.known[e.Label]:
 		l.violate(Audit, a.chain(l.nouns), "application %d asks for label %q, which there never was", e.App, e.Label)
@@ -229,11 +231,13 @@ func (l *apps) askLabelled(e *event.AskLabelled) {
 // AMs.
 func (l *containers) auditLabel(a *app, k *ask, n *node, what string, am bool) {
 	if am && k.label != a.amLabel {
-		l.violate(Audit, a.chain(l.nouns), "%s is an AM%s, its application wants it%s", what, ofLabel(k.label), ofLabel(a.amLabel))
+		l.violate(Audit, a.chain(l.nouns), "%s is an AM%s, its application wants it%s", what, ofLabel(k.label),
+			ofLabel(a.amLabel))
 	}
 	if k.label == n.label {
 		if !l.queues.mayUse(a.queue, k.label) {
-			l.violate(Audit, nil, "%s is put on %s%s, which %s may not use", what, n.id, ofLabel(n.label), l.queues.list[a.queue].path)
+			l.violate(Audit, nil, "%s is put on %s%s, which %s may not use", what, n.id, ofLabel(n.label),
+				l.queues.list[a.queue].path)
 		}
 		return
 	}

@@ -70,7 +70,8 @@ func (l *leases) borrowed(e *event.ContainerLent) {
 	}
 	r := l.reservations.reservation(e.Reservation)
 	if a == nil || n == nil || r == nil || r.node != e.Node {
-		l.violate("S8", nil, "container %d of application %d borrows room of r%d, which does not hold node %d", e.Number, e.App, e.Reservation, e.Node)
+		l.violate("S8", nil, "container %d of application %d borrows room of r%d, which does not hold node %d", e.Number,
+			e.App, e.Reservation, e.Node)
 		return
 	}
 	id := a.id(a.attempt, e.Number)
@@ -78,18 +79,23 @@ func (l *leases) borrowed(e *event.ContainerLent) {
 	switch k := a.ask(e.Key); {
 	case k == nil: // allocated reports it
 	case l.queues.list[a.queue].backfill == "":
-		l.violate("S20", r.chain(l.nouns), "%s borrows room of r%d, and its queue %s may not", id, r.number, l.queues.list[a.queue].path)
+		l.violate("S20", r.chain(l.nouns), "%s borrows room of r%d, and its queue %s may not", id, r.number,
+			l.queues.list[a.queue].path)
 	case e.DeadlineMillis == event.NoLease:
 		l.takesNothing(r, n, k.size, id)
 	case e.AM:
 		l.violate("S20", r.chain(l.nouns), "%s, an AM, borrows room that it may have to give back", id)
 	case e.DeadlineMillis == 0:
 		if l.queues.list[a.queue].backfill != "preemptable" {
-			l.violate("S20", r.chain(l.nouns), "%s has declared no end, and its queue %s lends to such containers not", id, l.queues.list[a.queue].path)
+			l.violate("S20", r.chain(l.nouns), "%s has declared no end, and its queue %s lends to such containers not", id,
+				l.queues.list[a.queue].path)
 		}
 	default:
-		if end, soonest := a.endOf(l.now, false), l.soonest(r, n); end == 0 || end > e.DeadlineMillis || e.DeadlineMillis > soonest {
-			l.violate("S20", r.chain(l.nouns), "%s declares to end at %d and has room of r%d until %d, which can be fulfilled at %d", id, end, r.number, e.DeadlineMillis, soonest)
+		if end, soonest := a.endOf(l.now, false), l.soonest(r, n); end == 0 || end > e.DeadlineMillis ||
+			e.DeadlineMillis > soonest {
+			l.violate("S20", r.chain(l.nouns),
+				"%s declares to end at %d and has room of r%d until %d, which can be fulfilled at %d", id, end, r.number,
+				e.DeadlineMillis, soonest)
 		}
 	}
 	l.containers.allocated(&e.ContainerAllocated, e.Reservation)
@@ -107,7 +113,8 @@ func (l *leases) takesNothing(r *reservation, n *node, size yarn.Resource, id ya
 			break
 		}
 		if size[k] > 0 && left[k] < r.size[k] {
-			l.violate("S20", r.chain(l.nouns), "%s of %s takes room that r%d waits for: %s is left of the %s that it needs", id, size, r.number, left, r.size)
+			l.violate("S20", r.chain(l.nouns), "%s of %s takes room that r%d waits for: %s is left of the %s that it needs", id,
+				size, r.number, left, r.size)
 			return
 		}
 	}
@@ -161,20 +168,24 @@ func (l *leases) recalled(a *app, c *container, e *event.PreemptionAsked) {
 		l.violate("S20", a.life(l.nouns, c), "%s is asked again to give back its room", id)
 		return
 	case c.lease.deadline == 0 && e.DeadlineMillis > l.now:
-		l.violate("S20", a.life(l.nouns, c), "%s has declared no end, and may stay until %d in room that is needed", id, e.DeadlineMillis)
+		l.violate("S20", a.life(l.nouns, c), "%s has declared no end, and may stay until %d in room that is needed", id,
+			e.DeadlineMillis)
 	case e.DeadlineMillis > l.now+l.queues.preemption.waitMillis:
-		l.violate("S20", a.life(l.nouns, c), "%s may stay %d ms in room that is needed, configured are %d", id, e.DeadlineMillis-l.now, l.queues.preemption.waitMillis)
+		l.violate("S20", a.life(l.nouns, c), "%s may stay %d ms in room that is needed, configured are %d", id,
+			e.DeadlineMillis-l.now, l.queues.preemption.waitMillis)
 	}
 	c.deadlines = append(c.deadlines, e.DeadlineMillis)
-	l.warnings.list = append(l.warnings.list, warning{app: l.apps.appIndex(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue,
-		cause: yarn.PreemptLease, deadline: e.DeadlineMillis, index: l.index})
+	l.warnings.list = append(l.warnings.list,
+		warning{app: l.apps.appIndex(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue,
+			cause: yarn.PreemptLease, deadline: e.DeadlineMillis, index: l.index})
 	l.reservations.awaited = append(l.reservations.awaited, e.Reservation)
 }
 
 // leaseEnded checks that a container with borrowed room was not ended before its deadline (S20).
 func (l *leases) leaseEnded(a *app, c *container, w *warning) {
 	if l.now < w.deadline {
-		l.violate("S20", w.chain(l.nouns), "%s ends %d ms before it was to give back its room", a.id(c.attempt, c.number), w.deadline-l.now)
+		l.violate("S20", w.chain(l.nouns), "%s ends %d ms before it was to give back its room", a.id(c.attempt, c.number),
+			w.deadline-l.now)
 	}
 }
 
@@ -197,7 +208,8 @@ func (l *leases) overdueLeases(millis int64) []Step {
 		a := &l.apps.list[i]
 		for k := range a.containers {
 			if c := &a.containers[k]; c.live && c.lease.deadline != 0 && c.lease.deadline+millis < l.now {
-				out = append(out, l.step(c.made, "%s may have room of r%d until %d", a.id(c.attempt, c.number), c.lease.reservation, c.lease.deadline))
+				out = append(out, l.step(c.made, "%s may have room of r%d until %d", a.id(c.attempt, c.number), c.lease.reservation,
+					c.lease.deadline))
 			}
 		}
 	}

@@ -15,7 +15,8 @@ const backfillKey = "yarn.scheduler.capacity.root.backfill"
 func lending(t *testing.T, policy string) *logbook {
 	l := begin(t)
 	e := configuration(2, "100")
-	e.Properties = append(e.Properties, event.Property{Name: backfillKey, Value: policy}, event.Property{Name: "yarn.scheduler.capacity.root.b.backfill", Value: "off"},
+	e.Properties = append(e.Properties, event.Property{Name: backfillKey, Value: policy},
+		event.Property{Name: "yarn.scheduler.capacity.root.b.backfill", Value: "off"},
 		event.Property{Name: preemptionPrefix + "max_wait_before_kill", Value: "10000"})
 	l.entry(e, &event.TimeAdvanced{NowMillis: 1000})
 	l.declaring(4, "root.a", "100")
@@ -29,7 +30,8 @@ func lending(t *testing.T, policy string) *logbook {
 
 // declaring registers an application that declares a lifetime for its containers.
 func (l *logbook) declaring(app uint32, queue, seconds string) {
-	l.entry(&event.ApplicationSubmitted{App: app, Name: "job", User: "u", Queue: queue, AM: small, Tags: []string{yarn.LifetimeTag + "seconds=" + seconds}},
+	l.entry(&event.ApplicationSubmitted{App: app, Name: "job", User: "u", Queue: queue, AM: small,
+		Tags: []string{yarn.LifetimeTag + "seconds=" + seconds}},
 		&event.AttemptStarted{App: app, Attempt: 1}, &event.AttemptActivated{App: app}, &event.AttemptRegistered{App: app})
 }
 
@@ -49,9 +51,11 @@ func TestLeases(t *testing.T) {
 	l := lending(t, "declared")
 	l.entry(lend(3, 1, 101_000), lend(3, 2, 101_000), lend(3, 3, 101_000))
 	l.entry(&event.TimeAdvanced{NowMillis: 51_000}, &event.ContainerCompleted{Container: ref(3, 1)})
-	l.entry(&event.TimeAdvanced{NowMillis: 101_000}, recall(3, 2, 101_000), preempt(3, 2), &event.ContainerCompleted{Container: ref(3, 2), ExitStatus: yarn.ExitPreempted})
+	l.entry(&event.TimeAdvanced{NowMillis: 101_000}, recall(3, 2, 101_000), preempt(3, 2),
+		&event.ContainerCompleted{Container: ref(3, 2), ExitStatus: yarn.ExitPreempted})
 	l.legal()
-	l.entry(&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator}, &event.TimeAdvanced{NowMillis: 300_000})
+	l.entry(&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator},
+		&event.TimeAdvanced{NowMillis: 300_000})
 	l.legal()
 	if n := len(l.m.Overdue(0)); n != 0 || l.m.Counts.Lent != 3 {
 		t.Errorf("%d are overdue though the reservation is over; %d were lent", n, l.m.Counts.Lent)
@@ -78,11 +82,15 @@ func TestLeaseViolations(t *testing.T) {
 		name, policy, id, text string
 		do                     func(l *logbook)
 	}{
-		{"delays the reservation", "declared", "S20", "has room of r1 until 101001, which can be fulfilled at 101000", func(l *logbook) { l.entry(lend(3, 1, 101_001)) }},
-		{"declares to end later", "declared", "S20", "declares to end at 51000 and has room of r1 until 50000", func(l *logbook) { l.entry(lend(3, 1, 50_000)) }},
-		{"has declared nothing", "declared", "S20", "declares to end at 0", func(l *logbook) { l.entry(lend(1, 1, 101_000)) }},
+		{"delays the reservation", "declared", "S20", "has room of r1 until 101001, which can be fulfilled at 101000",
+			func(l *logbook) { l.entry(lend(3, 1, 101_001)) }},
+		{"declares to end later", "declared", "S20", "declares to end at 51000 and has room of r1 until 50000",
+			func(l *logbook) { l.entry(lend(3, 1, 50_000)) }},
+		{"has declared nothing", "declared", "S20", "declares to end at 0",
+			func(l *logbook) { l.entry(lend(1, 1, 101_000)) }},
 		{"may not be ended", "declared", "S20", "has declared no end", func(l *logbook) { l.entry(lend(1, 1, 0)) }},
-		{"takes what is waited for", "declared", "S20", "takes room that r1 waits for", func(l *logbook) { l.entry(lend(3, 1, event.NoLease)) }},
+		{"takes what is waited for", "declared", "S20", "takes room that r1 waits for",
+			func(l *logbook) { l.entry(lend(3, 1, event.NoLease)) }},
 		{"of a queue that may not", "declared", "S20", "its queue root.b may not", func(l *logbook) {
 			l.declaring(5, "root.b", "50")
 			l.entry(want(5, small, 1))
@@ -98,7 +106,8 @@ func TestLeaseViolations(t *testing.T) {
 			e.Node = 2
 			l.entry(e)
 		}},
-		{"recalled without a lease", "declared", "S20", "that it does not have", func(l *logbook) { l.entry(recall(4, 1, 1000)) }},
+		{"recalled without a lease", "declared", "S20", "that it does not have",
+			func(l *logbook) { l.entry(recall(4, 1, 1000)) }},
 		{"recalled twice", "declared", "S20", "asked again", func(l *logbook) {
 			l.entry(lend(3, 1, 101_000), recall(3, 1, 11_000))
 			l.entry(recall(3, 1, 11_000))

@@ -154,8 +154,10 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 	}
 	l.queues.configured, l.queues.grown = false, l.queues.grown[:0]
 	l.apps.moved, l.nodes.lent, l.containers.given = false, l.nodes.lent[:0], l.containers.given[:0]
-	l.reservations.doubtful, l.reservations.awaited, l.reservations.full = l.reservations.doubtful[:0], l.reservations.awaited[:0], l.reservations.full[:0]
-	l.warnings.withdrawn, l.warnings.preemptedNow, l.warnings.takenFrom = l.warnings.withdrawn[:0], l.warnings.preemptedNow[:0], l.warnings.takenFrom[:0]
+	l.reservations.doubtful, l.reservations.awaited, l.reservations.full = l.reservations.doubtful[:0],
+		l.reservations.awaited[:0], l.reservations.full[:0]
+	l.warnings.withdrawn, l.warnings.preemptedNow, l.warnings.takenFrom = l.warnings.withdrawn[:0],
+		l.warnings.preemptedNow[:0], l.warnings.takenFrom[:0]
 	l.nodes.cluster.peak = l.nodes.cluster.now
 	for _, s := range l.nodes.clusters {
 		s.peak = s.now

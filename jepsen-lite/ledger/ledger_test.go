@@ -16,7 +16,8 @@ func TestLegal(t *testing.T) {
 	l.entry(give(1, 1, 1), give(1, 2, 1))
 	l.entry(&event.ContainerLaunched{Container: ref(1, 1)})
 	l.entry(&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitAborted})
-	l.entry(&event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 2), Restore: true})
+	l.entry(&event.ContainerCompleted{Container: ref(1, 1)},
+		&event.ContainerCompleted{Container: ref(1, 2), Restore: true})
 	l.app(2, "root.b")
 	l.entry(want(2, large, 2))
 	l.entry(give(2, 1, 1))
@@ -27,7 +28,8 @@ func TestLegal(t *testing.T) {
 	l.entry(&event.ApplicationMoved{App: 2, Queue: "root.a"})
 	l.entry(configuration(2, "100"))
 	l.entry(want(2, large, 1), hold(2, 2, 3, 1))
-	l.entry(want(2, large, 0), &event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelAttemptEnded}, &event.ContainerReleased{Container: ref(2, 2)},
+	l.entry(want(2, large, 0), &event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelAttemptEnded},
+		&event.ContainerReleased{Container: ref(2, 2)},
 		&event.AttemptEnded{App: 2}, &event.ApplicationEnded{App: 2, State: yarn.AppKilled})
 	l.entry(&event.ContainerCompleted{Container: ref(2, 2)})
 	l.entry(&event.ApplicationForgotten{App: 2})
@@ -52,11 +54,12 @@ func TestViolations(t *testing.T) {
 		name, id, text string
 		do             func(l *logbook)
 	}{
-		{"a container id twice", "S6", "container_1780000000000_0001_01_000001 given twice at index 6 (term 1) and 7 (term 2)", func(l *logbook) {
-			l.entry(give(1, 1, 1))
-			l.term = 2
-			l.entry(give(1, 1, 2))
-		}},
+		{"a container id twice", "S6",
+			"container_1780000000000_0001_01_000001 given twice at index 6 (term 1) and 7 (term 2)", func(l *logbook) {
+				l.entry(give(1, 1, 1))
+				l.term = 2
+				l.entry(give(1, 1, 2))
+			}},
 		{"the id of a cancelled reservation", "S6", "after container 1 of the same attempt", func(l *logbook) {
 			l.full()
 			l.entry(&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged})
@@ -70,7 +73,8 @@ func TestViolations(t *testing.T) {
 			l.full()
 			l.entry(&event.EpochRaised{Epoch: 1, ClusterTimestamp: 1780000000001})
 			l.entry(&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged})
-			l.entry(&event.ContainerAllocated{App: 2, Number: yarn.ContainerNumber(1, 1), Key: key, Node: 2, Locality: yarn.OffSwitch})
+			l.entry(&event.ContainerAllocated{App: 2, Number: yarn.ContainerNumber(1, 1), Key: key, Node: 2,
+				Locality: yarn.OffSwitch})
 		}},
 		{"more than a node has", "S7", "6144MB 1vc is put on n1:45454", func(l *logbook) {
 			l.entry(want(1, large, 2))
@@ -188,7 +192,8 @@ func TestViolations(t *testing.T) {
 			l.entry(&event.RequestRecorded{Key: "c1/7"})
 			l.entry(&event.RequestRecorded{Key: "c1/7"})
 		}},
-		{"an application forgotten too soon", "S4", "is forgotten while it is RUNNING", func(l *logbook) { l.entry(&event.ApplicationForgotten{App: 1}) }},
+		{"an application forgotten too soon", "S4", "is forgotten while it is RUNNING",
+			func(l *logbook) { l.entry(&event.ApplicationForgotten{App: 1}) }},
 		{"a clock that goes back", "S3", "goes back", func(l *logbook) {
 			l.entry(&event.TimeAdvanced{NowMillis: 9})
 			l.entry(&event.TimeAdvanced{NowMillis: 8})
@@ -212,15 +217,18 @@ func TestViolations(t *testing.T) {
 			l.entry(give(1, 1, 1))
 		}},
 		{"a reservation where there is room", Audit, "is free there", func(l *logbook) { l.entry(hold(1, 1, 1, 1)) }},
-		{"a node of another label", Audit, "container_1780000000000_0001_01_000001 is put on n1:45454 of label x, it is asked for nodes without a label", func(l *logbook) {
-			l.labelled(true)
-			l.entry(give(1, 1, 1))
-		}},
-		{"a labelled ask on a node without one", Audit, "is put on n2:45454 without a label, it is asked for nodes of label x", func(l *logbook) {
-			l.labelled(false)
-			l.entry(&event.AskLabelled{App: 1, Key: key, Label: "x"})
-			l.entry(give(1, 1, 2))
-		}},
+		{"a node of another label", Audit,
+			"container_1780000000000_0001_01_000001 is put on n1:45454 of label x, it is asked for nodes without a label",
+			func(l *logbook) {
+				l.labelled(true)
+				l.entry(give(1, 1, 1))
+			}},
+		{"a labelled ask on a node without one", Audit,
+			"is put on n2:45454 without a label, it is asked for nodes of label x", func(l *logbook) {
+				l.labelled(false)
+				l.entry(&event.AskLabelled{App: 1, Key: key, Label: "x"})
+				l.entry(give(1, 1, 2))
+			}},
 		{"a label that the queue may not use", Audit, "of label x, which root.b may not use", func(l *logbook) {
 			l.labelled(false)
 			l.app(2, "root.b")
@@ -235,33 +243,38 @@ func TestViolations(t *testing.T) {
 		}},
 		{"an AM of another label", Audit, "is an AM without a label, its application wants it of label x", func(l *logbook) {
 			l.labelled(false)
-			l.entry(&event.ApplicationSubmitted{App: 2, Name: "job", User: "u", Queue: "root.a", AM: small}, &event.ApplicationLabelled{App: 2, AMLabel: "x"},
+			l.entry(&event.ApplicationSubmitted{App: 2, Name: "job", User: "u", Queue: "root.a", AM: small},
+				&event.ApplicationLabelled{App: 2, AMLabel: "x"},
 				&event.AttemptStarted{App: 2, Attempt: 1}, &event.AttemptActivated{App: 2})
 			g := give(2, 1, 2)
 			g.AM = true
 			l.entry(want(2, small, 1), g)
 		}},
-		{"more than a queue's maximum of a label", "S9", "queue root.a uses 5120MB 5vc of label x, its maximum is 4096MB 4vc", func(l *logbook) {
-			l.labelled(true)
-			l.entry(want(1, small, 9), &event.AskLabelled{App: 1, Key: key, Label: "x"})
-			l.entry(give(1, 1, 1), give(1, 2, 1), give(1, 3, 1), give(1, 4, 1))
-			l.legal()
-			l.entry(give(1, 5, 1))
-		}},
-		{"a reserved node that gets a label", "S8", "n1:45454 without a label gets another one, and r1 goes on holding it", func(l *logbook) {
-			l.full()
-			l.labelled(true)
-		}},
-		{"a reservation for an ask of another label", "S8", "r1 goes on holding n1:45454 without a label, its ask is of label x", func(l *logbook) {
-			l.full()
-			l.entry(&event.LabelsSet{Labels: []event.Label{{Name: "x"}}})
-			l.entry(&event.AskLabelled{App: 2, Key: key, Label: "x"})
-		}},
+		{"more than a queue's maximum of a label", "S9", "queue root.a uses 5120MB 5vc of label x, its maximum is 4096MB 4vc",
+			func(l *logbook) {
+				l.labelled(true)
+				l.entry(want(1, small, 9), &event.AskLabelled{App: 1, Key: key, Label: "x"})
+				l.entry(give(1, 1, 1), give(1, 2, 1), give(1, 3, 1), give(1, 4, 1))
+				l.legal()
+				l.entry(give(1, 5, 1))
+			}},
+		{"a reserved node that gets a label", "S8", "n1:45454 without a label gets another one, and r1 goes on holding it",
+			func(l *logbook) {
+				l.full()
+				l.labelled(true)
+			}},
+		{"a reservation for an ask of another label", "S8",
+			"r1 goes on holding n1:45454 without a label, its ask is of label x", func(l *logbook) {
+				l.full()
+				l.entry(&event.LabelsSet{Labels: []event.Label{{Name: "x"}}})
+				l.entry(&event.AskLabelled{App: 2, Key: key, Label: "x"})
+			}},
 		{"a label that there is not", Audit, "n1:0 gets label \"y\", which there is not", func(l *logbook) {
 			l.entry(&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: "n1"}, Label: "y"}}})
 		}},
 		{"a non-runnable attempt that is served", Audit, "is given to an attempt that is pending", func(l *logbook) {
-			l.entry(&event.ApplicationSubmitted{App: 3, Queue: "root.b"}, &event.AttemptStarted{App: 3, Attempt: 1}, want(3, small, 1))
+			l.entry(&event.ApplicationSubmitted{App: 3, Queue: "root.b"}, &event.AttemptStarted{App: 3, Attempt: 1},
+				want(3, small, 1))
 			l.entry(give(3, 1, 1))
 		}},
 	}
@@ -279,7 +292,8 @@ func TestViolations(t *testing.T) {
 func (l *logbook) labelled(exclusive bool) {
 	c := configuration(2, "50")
 	const of = "yarn.scheduler.capacity.root."
-	c.Properties = append(c.Properties, event.Property{Name: of + "a.accessible-node-labels.x.maximum-capacity", Value: "50"}, event.Property{Name: of + "b.accessible-node-labels", Value: " "})
+	c.Properties = append(c.Properties, event.Property{Name: of + "a.accessible-node-labels.x.maximum-capacity",
+		Value: "50"}, event.Property{Name: of + "b.accessible-node-labels", Value: " "})
 	l.entry(c, &event.LabelsSet{Labels: []event.Label{{Name: "x", Exclusive: exclusive}}},
 		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: yarn.NodeID{Host: "n1"}, Label: "x"}}})
 }
@@ -302,7 +316,8 @@ func TestLabels(t *testing.T) {
 	}
 	l.entry(&event.ContainerCompleted{Container: ref(1, 4), Restore: true})
 	l.entry(&event.LabelsRemoved{Names: []string{"x"}})
-	l.entry(&event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 1)}, &event.ContainerCompleted{Container: ref(1, 3)})
+	l.entry(&event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 1)},
+		&event.ContainerCompleted{Container: ref(1, 3)})
 	if label, ok := l.m.AskLabel(1, key); !ok || label != "x" {
 		t.Errorf("the ask is of %q, %v", label, ok)
 	}

@@ -68,7 +68,8 @@ func (l *queues) activeFit(parent int32) {
 		}
 	}
 	path := l.list[parent].path
-	percent, err := strconv.ParseFloat(propertyOf(l.properties, "yarn.scheduler.capacity."+path+".leaf-queue-template.capacity"), 64)
+	percent, err := strconv.ParseFloat(propertyOf(l.properties,
+		"yarn.scheduler.capacity."+path+".leaf-queue-template.capacity"), 64)
 	if err == nil && float64(active)*percent > 100.01 {
 		l.violate(Audit, nil, "%d leaves of %s have %g %% of it each", active, path, percent)
 	}

@@ -60,7 +60,8 @@ func (l *reservations) needless() {
 		case r.members == 0 && k != nil && k.count > 0 && k.size != r.size:
 			l.violate("S8", r.chain(l.nouns), "r%d of %s goes on holding %s, its ask is of %s", r.number, r.size, n.id, k.size)
 		case l.queues.rules.eager && !r.grows && k != nil && !l.nodes.labels.serves(n.label, k.label):
-			l.violate("S8", r.chain(l.nouns), "r%d goes on holding %s%s, its ask is%s", r.number, n.id, ofLabel(n.label), ofLabel(k.label))
+			l.violate("S8", r.chain(l.nouns), "r%d goes on holding %s%s, its ask is%s", r.number, n.id, ofLabel(n.label),
+				ofLabel(k.label))
 		case (l.queues.rules.eager || r.members > 0) && (k == nil || k.count == 0):
 			l.violate("S8", r.chain(l.nouns), "r%d goes on holding %s, nothing is asked for it any more", r.number, n.id)
 		}

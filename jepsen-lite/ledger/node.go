@@ -147,7 +147,8 @@ func (l *nodes) nodeState(e *event.NodeStateChanged) {
 		n.silent = false
 	}
 	if n.reservation != 0 {
-		l.violate("S8", l.reservations.reservation(n.reservation).chain(l.nouns), "node %s is %s and r%d goes on holding it", n.id, n.state, n.reservation)
+		l.violate("S8", l.reservations.reservation(n.reservation).chain(l.nouns), "node %s is %s and r%d goes on holding it",
+			n.id, n.state, n.reservation)
 	}
 	if n.count != 0 {
 		l.violate("S7", l.newestOn(n), "node %s is %s with %d containers on it", n.id, n.state, n.count)
@@ -179,6 +180,7 @@ func (l *nodes) resized(e *event.NodeResourceChanged) {
 		n.set, n.setTotal = true, e.Total
 	}
 	if r := l.reservations.reservation(n.reservation); r != nil && !l.fits(r.size, n.total) {
-		l.violate("S8", r.chain(l.nouns), "node %s has %s in all and r%d of %s goes on holding it", n.id, n.total, r.number, r.size)
+		l.violate("S8", r.chain(l.nouns), "node %s has %s in all and r%d of %s goes on holding it", n.id, n.total,
+			r.number, r.size)
 	}
 }

@@ -32,16 +32,23 @@ func newStory(t *testing.T, seed int64, n int) *story {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &story{t: t, rng: rand.New(rand.NewSource(seed)), p: p, now: 1000, apps: map[yarn.ApplicationID]int32{}, running: map[yarn.NodeID][]yarn.ContainerID{}}
+	s := &story{t: t, rng: rand.New(rand.NewSource(seed)), p: p, now: 1000, apps: map[yarn.ApplicationID]int32{},
+		running: map[yarn.NodeID][]yarn.ContainerID{}}
 	props := []input.Property{
-		{Name: "yarn.scheduler.capacity.root.queues", Value: "a,b"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "40"},
-		{Name: "yarn.scheduler.capacity.root.b.capacity", Value: "60"}, {Name: "yarn.scheduler.capacity.root.a.maximum-capacity", Value: "62.5"},
-		{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"}, {Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "10"},
-		{Name: "yarn.scheduler.capacity.maximum-am-resource-percent", Value: "0.6"}, {Name: "yarn.scheduler.maximum-allocation-mb", Value: "8192"},
+		{Name: "yarn.scheduler.capacity.root.queues", Value: "a,b"},
+		{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "40"},
+		{Name: "yarn.scheduler.capacity.root.b.capacity", Value: "60"},
+		{Name: "yarn.scheduler.capacity.root.a.maximum-capacity", Value: "62.5"},
+		{Name: "yarn.scheduler.capacity.root.a.user-limit-factor", Value: "10"},
+		{Name: "yarn.scheduler.capacity.root.b.user-limit-factor", Value: "10"},
+		{Name: "yarn.scheduler.capacity.maximum-am-resource-percent", Value: "0.6"},
+		{Name: "yarn.scheduler.maximum-allocation-mb", Value: "8192"},
 	}
 	if s.labels = seed%3 == 0; s.labels {
-		for _, kv := range [][2]string{{"yarn.node-labels.enabled", "true"}, {"root.a.accessible-node-labels", "x,y"}, {"root.a.accessible-node-labels.x.capacity", "100"},
-			{"root.a.accessible-node-labels.y.capacity", "40"}, {"root.a.accessible-node-labels.y.maximum-capacity", "60"}, {"root.b.accessible-node-labels", "y"},
+		for _, kv := range [][2]string{{"yarn.node-labels.enabled", "true"}, {"root.a.accessible-node-labels", "x,y"},
+			{"root.a.accessible-node-labels.x.capacity", "100"},
+			{"root.a.accessible-node-labels.y.capacity", "40"}, {"root.a.accessible-node-labels.y.maximum-capacity", "60"},
+			{"root.b.accessible-node-labels", "y"},
 			{"root.b.accessible-node-labels.y.capacity", "60"}} {
 			name := kv[0]
 			if strings.HasPrefix(name, "root.") {
@@ -97,7 +104,8 @@ func (s *story) step() {
 	id, ok := s.some()
 	switch d := s.rng.Intn(40); {
 	case !ok || d < 2:
-		r, _ := s.plan(&input.SubmitApplication{Name: "j", User: fmt.Sprint("u", s.rng.Intn(3)), Queue: [2]string{"a", "b"}[s.rng.Intn(2)], Unmanaged: true, MaxAttempts: 1}).(*input.SubmitApplicationReply)
+		r, _ := s.plan(&input.SubmitApplication{Name: "j", User: fmt.Sprint("u", s.rng.Intn(3)),
+			Queue: [2]string{"a", "b"}[s.rng.Intn(2)], Unmanaged: true, MaxAttempts: 1}).(*input.SubmitApplicationReply)
 		if r != nil && r.Refused() == nil {
 			s.apps[r.ID] = 0
 			s.plan(&input.RegisterAttempt{Attempt: yarn.AttemptID{App: r.ID, Attempt: 1}})
@@ -112,7 +120,8 @@ func (s *story) step() {
 		s.plan(&input.ExpireNode{ID: node})
 		s.register(node)
 	case d < 6 && s.labels:
-		s.plan(&input.LabelNodes{Nodes: []input.LabelledNode{{ID: s.nodes[s.rng.Intn(len(s.nodes))], Labels: []string{s.label()}}}})
+		s.plan(&input.LabelNodes{Nodes: []input.LabelledNode{
+			{ID: s.nodes[s.rng.Intn(len(s.nodes))], Labels: []string{s.label()}}}})
 	case d < 14:
 		s.allocate(id)
 	default:
@@ -132,7 +141,8 @@ func (s *story) allocate(id yarn.ApplicationID) {
 	in := &input.Allocate{Attempt: yarn.AttemptID{App: id, Attempt: 1}, Response: s.apps[id]}
 	if s.rng.Intn(2) == 0 {
 		key := yarn.SchedulerKey{Priority: int32(1 + s.rng.Intn(3))}
-		in.Asks = append(in.Asks, input.Ask{Key: key, Name: yarn.Any, Count: int64(s.rng.Intn(4)), Size: yarn.NewResource(int64(1+s.rng.Intn(7))*1024, 1), Relax: true, Label: s.label()})
+		in.Asks = append(in.Asks, input.Ask{Key: key, Name: yarn.Any, Count: int64(s.rng.Intn(4)),
+			Size: yarn.NewResource(int64(1+s.rng.Intn(7))*1024, 1), Relax: true, Label: s.label()})
 	}
 	s.updates(in)
 	r, _ := s.plan(in).(*input.AllocateReply)
@@ -154,8 +164,9 @@ func (s *story) updates(in *input.Allocate) {
 	}
 	for _, k := range st.Containers.Of(st.Apps.Get(slot)) {
 		if s.rng.Intn(2) == 0 {
-			in.Updates = append(in.Updates, input.Update{Container: st.Apps.ContainerID(k), Version: st.Resizes.Version(k) + int32(s.rng.Intn(5)/4),
-				Type: input.UpdateType(s.rng.Intn(7) / 5), Size: yarn.NewResource(int64(3+s.rng.Intn(6))*1024, 1)})
+			in.Updates = append(in.Updates, input.Update{Container: st.Apps.ContainerID(k),
+				Version: st.Resizes.Version(k) + int32(s.rng.Intn(5)/4),
+				Type:    input.UpdateType(s.rng.Intn(7) / 5), Size: yarn.NewResource(int64(3+s.rng.Intn(6))*1024, 1)})
 		}
 	}
 }
@@ -175,7 +186,8 @@ func (s *story) heartbeat(id yarn.NodeID) {
 	s.running[id] = keep
 	if r, _ := s.plan(in).(*input.NodeHeartbeatReply); r != nil {
 		for _, c := range r.Kill {
-			s.plan(&input.NodeHeartbeat{ID: id, Statuses: []input.ContainerStatus{{Container: c, State: yarn.ContainerCompleted}}})
+			s.plan(&input.NodeHeartbeat{ID: id, Statuses: []input.ContainerStatus{
+				{Container: c, State: yarn.ContainerCompleted}}})
 		}
 	}
 }
@@ -216,7 +228,9 @@ func TestPlanned(t *testing.T) {
 		}
 		made, allocated = made+m.Counts.Reservations, allocated+m.Counts.Containers
 	}
-	for _, k := range []event.Kind{event.KindContainerResizeAsked, event.KindContainerIncreased, event.KindContainerDecreased, event.KindResizeReserved, event.KindNodesLabelled, event.KindAskLabelled, event.KindAskMissesUpdated} {
+	for _, k := range []event.Kind{event.KindContainerResizeAsked, event.KindContainerIncreased,
+		event.KindContainerDecreased, event.KindResizeReserved, event.KindNodesLabelled, event.KindAskLabelled,
+		event.KindAskMissesUpdated} {
 		if resized[k] < 3 {
 			t.Errorf("%d %s: the stories tell too little", resized[k], k)
 		}
@@ -295,7 +309,8 @@ func TestTampered(t *testing.T) {
 // changesAllocation reports whether an event changes who has what.
 func changesAllocation(e event.Event) bool {
 	switch e := e.(type) {
-	case *event.ContainerAllocated, *event.ContainerReleased, *event.ReservationMade, *event.ReservationFulfilled, *event.ReservationCancelled,
+	case *event.ContainerAllocated, *event.ContainerReleased, *event.ReservationMade, *event.ReservationFulfilled,
+		*event.ReservationCancelled,
 		*event.ContainerIncreased, *event.ResizeReserved,
 		*event.ApplicationSubmitted, *event.ApplicationEnded, *event.AttemptEnded:
 		return true

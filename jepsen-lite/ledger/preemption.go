@@ -128,7 +128,8 @@ func (l *warnings) warned(e *event.PreemptionAsked) {
 		wait = l.queues.preemption.balanceMillis
 	}
 	id := a.id(c.attempt, c.number)
-	w := warning{app: l.apps.appIndex(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue, cause: e.Cause, deadline: e.DeadlineMillis, index: l.index}
+	w := warning{app: l.apps.appIndex(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue,
+		cause: e.Cause, deadline: e.DeadlineMillis, index: l.index}
 	switch {
 	case !c.live:
 		l.violate("S17", a.life(l.nouns, c), "%s is warned after its end", id)
@@ -141,7 +142,8 @@ func (l *warnings) warned(e *event.PreemptionAsked) {
 	case e.DeadlineMillis < l.now+wait:
 		l.violate("S17", nil, "%s has %d ms from its warning to its end, configured are %d", id, e.DeadlineMillis-l.now, wait)
 	case c.spared == (spared{l.now, e.Reservation, e.Cause == yarn.PreemptBalance}):
-		l.violate("S17", nil, "the time of %s starts again: its warning for r%d was withdrawn, and is given again at once", id, e.Reservation)
+		l.violate("S17", nil, "the time of %s starts again: its warning for r%d was withdrawn, and is given again at once",
+			id, e.Reservation)
 	}
 	c.deadlines = append(c.deadlines, e.DeadlineMillis)
 	l.list, l.reservations.awaited = append(l.list, w), append(l.reservations.awaited, w.reservation)
@@ -157,9 +159,11 @@ func (l *warnings) auditWarning(a *app, c *container, w *warning) {
 		case r == nil:
 			l.violate("S18", nil, "%s is to make room for r%d, which is not held", id, w.reservation)
 		case r.node != c.node:
-			l.violate("S18", r.chain(l.nouns), "%s on %s is to make room for r%d, which holds %s", id, l.nodes.nodeName(c.node), r.number, l.nodes.nodeName(r.node))
+			l.violate("S18", r.chain(l.nouns), "%s on %s is to make room for r%d, which holds %s", id, l.nodes.nodeName(c.node),
+				r.number, l.nodes.nodeName(r.node))
 		case l.queues.list[l.apps.list[r.app].queue].path != w.queue:
-			l.violate("S18", r.chain(l.nouns), "%s is to make room for r%d in the name of %s, it is of %s", id, r.number, w.queue, l.queues.list[l.apps.list[r.app].queue].path)
+			l.violate("S18", r.chain(l.nouns), "%s is to make room for r%d in the name of %s, it is of %s", id, r.number,
+				w.queue, l.queues.list[l.apps.list[r.app].queue].path)
 		}
 	}
 	if w.withinQueue() {
@@ -207,7 +211,8 @@ func (l *warnings) aboveGuarantee(a *app, c *container, warnings []warning, what
 		below = below || used[k] >= keep[k] && left[k] < keep[k]
 	}
 	if !tooMuch || below {
-		l.violate("S18", a.life(l.nouns, c), "%s %s, and %s uses %s of the %s that it is guaranteed%s, %s when all has ended that was warned",
+		l.violate("S18", a.life(l.nouns, c),
+			"%s %s, and %s uses %s of the %s that it is guaranteed%s, %s when all has ended that was warned",
 			a.id(c.attempt, c.number), what, l.queues.list[a.queue].path, used, keep, ofPartition(label), left)
 	}
 }
@@ -225,7 +230,8 @@ func (l *warnings) betweenQueues(warnings []warning, i int32, label string) (bet
 			}
 		}
 		r := l.reservations.reservation(w.reservation)
-		if r != nil && l.apps.list[r.app].queue == i && l.nodes.list[r.node].label == label && !slices.Contains(counted, w.reservation) {
+		if r != nil && l.apps.list[r.app].queue == i && l.nodes.list[r.node].label == label &&
+			!slices.Contains(counted, w.reservation) {
 			counted, held = append(counted, w.reservation), held.Add(r.size)
 		}
 	}
@@ -257,7 +263,8 @@ func (l *warnings) warningWithdrawn(e *event.PreemptionWithdrawn) {
 	l.Counts.Withdrawn++
 	i := l.warning(e.Container)
 	if i < 0 || !e.Cause.Known() {
-		l.violate("S17", a.life(l.nouns, c), "the warning of %s is withdrawn for cause %d, it stands: %v", a.id(c.attempt, c.number), e.Cause, i >= 0)
+		l.violate("S17", a.life(l.nouns, c), "the warning of %s is withdrawn for cause %d, it stands: %v",
+			a.id(c.attempt, c.number), e.Cause, i >= 0)
 		return
 	}
 	if e.Cause == yarn.WithdrawNotChosen {
@@ -307,7 +314,8 @@ func (l *warnings) preempted(a *app, c *container, at int) {
 	case l.queues.preemption.reserves && w.cause == yarn.PreemptQueuePriority:
 		l.keepsRank(a, c, w, "is preempted")
 	case l.queues.preemption.reserves && !w.withinQueue():
-		ranked := func(w warning) bool { return w.cause == yarn.PreemptQueuePriority } // these may take below the guarantee later
+		// these may take below the guarantee later
+		ranked := func(w warning) bool { return w.cause == yarn.PreemptQueuePriority }
 		l.aboveGuarantee(a, c, slices.DeleteFunc(slices.Clone(l.list), ranked), "is preempted")
 	case !l.queues.preemption.reserves && l.queues.onlyByGuarantee():
 		l.usesTooMuch(a, c, "is preempted")
@@ -327,7 +335,8 @@ func (l *warnings) auditRoom(w *warning, id yarn.ContainerID) {
 		return !c.live || c.lease != (lease{}) || l.warnedFor(a, c) == r.number
 	})
 	if !l.fits(r.size, room) {
-		l.violate("S18", append(r.chain(l.nouns), w.chain(l.nouns)...), "%s is preempted for r%d of %s, which makes room for no more than %s", id, r.number, r.size, room)
+		l.violate("S18", append(r.chain(l.nouns), w.chain(l.nouns)...),
+			"%s is preempted for r%d of %s, which makes room for no more than %s", id, r.number, r.size, room)
 	}
 }
 
@@ -365,7 +374,8 @@ func (l *warnings) warning(ref event.ContainerRef) int {
 func (l *warnings) noWarningsFor(r *reservation, what string) {
 	for i := range l.list {
 		if w := &l.list[i]; w.reservation == r.number {
-			l.violate("S18", append(r.chain(l.nouns), w.chain(l.nouns)...), "r%d is %s, and %s is still to end for it", r.number, what, w.name(l.nouns))
+			l.violate("S18", append(r.chain(l.nouns), w.chain(l.nouns)...), "r%d is %s, and %s is still to end for it", r.number,
+				what, w.name(l.nouns))
 		}
 	}
 }
@@ -378,7 +388,8 @@ func (l *warnings) noWarningsOf(app int32) {
 		if r := l.reservations.reservation(w.reservation); w.lease() {
 			continue
 		} else if w.app == app || r != nil && r.app == app {
-			l.violate("S18", w.chain(l.nouns), "application %d moves to another queue, and %s is still to end", l.apps.list[app].seq, w.name(l.nouns))
+			l.violate("S18", w.chain(l.nouns), "application %d moves to another queue, and %s is still to end",
+				l.apps.list[app].seq, w.name(l.nouns))
 		}
 	}
 }
@@ -386,8 +397,10 @@ func (l *warnings) noWarningsOf(app int32) {
 // balanceWarnings checks at the end of an entry what holds only then: there are no warnings while
 // preemption is off (S17), and no reservations of full nodes without warnings (audit).
 func (l *warnings) balanceWarnings() {
-	if i := slices.IndexFunc(l.list, func(w warning) bool { return !w.lease() }); l.queues.configured && !l.queues.preemption.on && i >= 0 {
-		l.violate("S17", l.list[i].chain(l.nouns), "preemption is switched off, and %s is still to end", l.list[i].name(l.nouns))
+	if i := slices.IndexFunc(l.list, func(w warning) bool { return !w.lease() }); l.queues.configured &&
+		!l.queues.preemption.on && i >= 0 {
+		l.violate("S17", l.list[i].chain(l.nouns), "preemption is switched off, and %s is still to end",
+			l.list[i].name(l.nouns))
 	}
 	for _, f := range l.reservations.full {
 		if !slices.Contains(l.reservations.awaited, f.number) {

@@ -11,7 +11,8 @@ import (
 // the cluster, that of b is the rest.
 func preemption(version uint64, more ...event.Property) *event.QueuesConfigured {
 	e := configuration(version, "100")
-	for _, p := range [][2]string{{"yarn.resourcemanager.scheduler.monitor.enable", "true"}, {preemptionPrefix + "max_wait_before_kill", "10000"},
+	for _, p := range [][2]string{{"yarn.resourcemanager.scheduler.monitor.enable", "true"},
+		{preemptionPrefix + "max_wait_before_kill", "10000"},
 		{"yarn.scheduler.capacity.root.a.capacity", "25"}, {"yarn.scheduler.capacity.root.b.capacity", "75"}} {
 		e.Properties = append(e.Properties, event.Property{Name: p[0], Value: p[1]})
 	}
@@ -23,10 +24,13 @@ func preemption(version uint64, more ...event.Property) *event.QueuesConfigured 
 var yarnSelector = event.Property{Name: "yarn.scheduler.capacity.preemption.selector", Value: "yarn"}
 
 // movingReservations lets reservations move to nodes with containers of a lower priority.
-var movingReservations = event.Property{Name: "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation", Value: "true"}
+var movingReservations = event.Property{
+	Name:  "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
+	Value: "true"}
 
 // queuePriorities lets queues take from queues of a lower priority.
-var queuePriorities = event.Property{Name: "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.enabled", Value: "true"}
+var queuePriorities = event.Property{
+	Name: "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption.enabled", Value: "true"}
 
 // borrowed starts a log in which application 1 of a uses the whole cluster, four times the
 // guarantee of a. Application 2 of b asks for most of a node.
@@ -42,7 +46,8 @@ func borrowed(t *testing.T) *logbook {
 }
 
 func warn(app uint32, number uint64, reservation uint64, deadline int64) *event.PreemptionAsked {
-	return &event.PreemptionAsked{Container: ref(app, number), Reservation: reservation, Queue: "root.b", Cause: yarn.PreemptGuarantee, DeadlineMillis: deadline}
+	return &event.PreemptionAsked{Container: ref(app, number), Reservation: reservation, Queue: "root.b",
+		Cause: yarn.PreemptGuarantee, DeadlineMillis: deadline}
 }
 
 func preempt(app uint32, number uint64) *event.ContainerReleased {
@@ -65,9 +70,11 @@ func TestPreemption(t *testing.T) {
 	l.entry(&event.PreemptionWithdrawn{Container: ref(1, 1), Cause: yarn.WithdrawNotChosen})
 	l.entry(&event.TimeAdvanced{NowMillis: 2000}, warn(1, 1, 1, 12_000))
 	l.entry(&event.TimeAdvanced{NowMillis: 12_000}, preempt(1, 1), preempt(1, 2))
-	l.entry(&event.ContainerCompleted{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted}, &event.ContainerCompleted{Container: ref(1, 2), ExitStatus: yarn.ExitPreempted})
+	l.entry(&event.ContainerCompleted{Container: ref(1, 1), ExitStatus: yarn.ExitPreempted},
+		&event.ContainerCompleted{Container: ref(1, 2), ExitStatus: yarn.ExitPreempted})
 	l.entry(&event.ReservationFulfilled{Reservation: 1, Locality: yarn.OffSwitch})
-	l.entry(want(2, large, 1), hold(2, 2, 2, 2), warn(1, 3, 2, 22_000), &event.ContainerCompleted{Container: ref(1, 3)}) // ends by itself
+	// ends by itself
+	l.entry(want(2, large, 1), hold(2, 2, 2, 2), warn(1, 3, 2, 22_000), &event.ContainerCompleted{Container: ref(1, 3)})
 	l.legal()
 	id := yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1780000000000, Seq: 1}, Attempt: 1, Number: 1}
 	if l.m.Warned(id, 11_000) != 1 || l.m.Warned(id, 12_000) != 1 || l.m.Warned(id, 13_000) != 0 || l.m.Warnings() != 0 {
@@ -82,7 +89,8 @@ func TestPreemption(t *testing.T) {
 // released containers will end there soon.
 func TestReservationOnNodeSoonFree(t *testing.T) {
 	l := borrowed(t)
-	l.entry(&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitKilledByRM}, &event.ContainerReleased{Container: ref(1, 2), ExitStatus: yarn.ExitKilledByRM})
+	l.entry(&event.ContainerReleased{Container: ref(1, 1), ExitStatus: yarn.ExitKilledByRM},
+		&event.ContainerReleased{Container: ref(1, 2), ExitStatus: yarn.ExitKilledByRM})
 	l.entry(hold(1, 2, 1, 1))
 	l.legal()
 }
@@ -111,11 +119,13 @@ func TestReservationTakenByPriority(t *testing.T) {
 		l := borrowed(t)
 		l.entry(preemption(3, more...))
 		l.reserve()
-		l.entry(&event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 3)}, &event.ContainerCompleted{Container: ref(1, 4)})
+		l.entry(&event.ContainerCompleted{Container: ref(1, 2)}, &event.ContainerCompleted{Container: ref(1, 3)},
+			&event.ContainerCompleted{Container: ref(1, 4)})
 		l.app(3, "root.b")
 		l.entry(want(3, yarn.NewResource(4096, 1), 2))
 		l.entry(give(3, 1, 2), give(3, 2, 2))
-		l.entry(want(1, yarn.NewResource(4096, 1), 1), &event.ContainerReleased{Container: ref(3, 1), ExitStatus: yarn.ExitKilledByRM})
+		l.entry(want(1, yarn.NewResource(4096, 1), 1),
+			&event.ContainerReleased{Container: ref(3, 1), ExitStatus: yarn.ExitKilledByRM})
 		l.entry(hold(2, 1, 5, 2), &event.TimeAdvanced{NowMillis: 11_000})
 		l.legal()
 		taken := []event.Event{&event.ReservationCancelled{Reservation: 2, Cause: yarn.CancelPreempted}}
@@ -193,7 +203,8 @@ func TestPreemptionViolations(t *testing.T) {
 		}},
 		{"for nobody", "S18", "r0, which is not held", func(l *logbook) { l.entry(warn(1, 1, 0, 11_000)) }},
 		{"for no reservation", "S18", "r7, which is not held", func(l *logbook) { l.entry(warn(1, 1, 7, 11_000)) }},
-		{"on another node", "S18", "to make room for r1, which holds n1", func(l *logbook) { l.entry(hold(1, 2, 1, 1), warn(1, 3, 1, 11_000), warn(1, 1, 1, 11_000)) }},
+		{"on another node", "S18", "to make room for r1, which holds n1",
+			func(l *logbook) { l.entry(hold(1, 2, 1, 1), warn(1, 3, 1, 11_000), warn(1, 1, 1, 11_000)) }},
 		{"in another's name", "S18", "in the name of root.c, it is of root.b", func(l *logbook) {
 			e := warn(1, 1, 1, 11_000)
 			e.Queue = "root.c"
@@ -206,13 +217,15 @@ func TestPreemptionViolations(t *testing.T) {
 			l.entry(e)
 		}},
 		{"of a queue that gives nothing", "S18", "may take nothing there", func(l *logbook) {
-			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.disable_preemption", Value: "true"}, yarnSelector))
+			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.disable_preemption", Value: "true"},
+				yarnSelector))
 			l.entry(warn(1, 1, 0, 11_000))
 		}},
-		{"below the guarantee", "S18", "root.a uses 16384MB 4vc of the 4096MB 4vc that it is guaranteed, 0MB 0vc when all", func(l *logbook) {
-			l.entry(preemption(3, yarnSelector))
-			l.entry(warn(1, 1, 0, 11_000), warn(1, 2, 0, 11_000), warn(1, 3, 0, 11_000), warn(1, 4, 0, 11_000))
-		}},
+		{"below the guarantee", "S18", "root.a uses 16384MB 4vc of the 4096MB 4vc that it is guaranteed, 0MB 0vc when all",
+			func(l *logbook) {
+				l.entry(preemption(3, yarnSelector))
+				l.entry(warn(1, 1, 0, 11_000), warn(1, 2, 0, 11_000), warn(1, 3, 0, 11_000), warn(1, 4, 0, 11_000))
+			}},
 		{"while nobody wants anything", "S18", "no other queue wants anything", func(l *logbook) {
 			l.entry(preemption(3, yarnSelector), want(2, large, 0))
 			l.entry(warn(1, 1, 0, 11_000))
@@ -226,7 +239,8 @@ func TestPreemptionViolations(t *testing.T) {
 		{"for a priority that has its guarantee", "S18", "it lacks nothing of its guarantee", func(l *logbook) {
 			e := warn(1, 1, 0, 11_000)
 			e.Cause = yarn.PreemptQueuePriority
-			l.entry(preemption(3, yarnSelector, event.Property{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}, event.Property{Name: "yarn.scheduler.capacity.root.b.capacity", Value: "0"}))
+			l.entry(preemption(3, yarnSelector, event.Property{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"},
+				event.Property{Name: "yarn.scheduler.capacity.root.b.capacity", Value: "0"}))
 			l.entry(hold(1, 2, 1, 1), e)
 		}},
 		{"inside a queue, switched off", "S18", "for cause PRIORITY: nothing is to be taken so", func(l *logbook) {
@@ -238,12 +252,14 @@ func TestPreemptionViolations(t *testing.T) {
 		{"inside a queue for nobody", "S18", "no application of the queue may take it", func(l *logbook) {
 			e := warn(1, 1, 0, 11_000)
 			e.Cause, e.Queue = yarn.PreemptPriority, "root.a"
-			l.entry(preemption(3, yarnSelector, event.Property{Name: preemptionPrefix + "intra-queue-preemption.enabled", Value: "true"}))
+			l.entry(preemption(3, yarnSelector, event.Property{Name: preemptionPrefix + "intra-queue-preemption.enabled",
+				Value: "true"}))
 			l.entry(e)
 		}},
 		{"at the guarantee when it ends", "S18", "is preempted, and root.a uses", func(l *logbook) {
 			l.reserve()
-			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "75"}, event.Property{Name: "yarn.scheduler.capacity.root.b.capacity", Value: "25"}))
+			l.entry(preemption(3, event.Property{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "75"},
+				event.Property{Name: "yarn.scheduler.capacity.root.b.capacity", Value: "25"}))
 			later(l)
 			l.entry(preempt(1, 1), preempt(1, 2))
 		}},
@@ -293,7 +309,8 @@ func TestGuarantees(t *testing.T) {
 		e := configuration(l.m.queues.version+1, "100")
 		e.Properties = append(e.Properties, properties...)
 		l.entry(e)
-		if gotA, gotB := l.m.queues.guarantee(l.m.queues.queue("root.a"), ""), l.m.queues.guarantee(l.m.queues.queue("root.b"), ""); gotA != a || gotB != b {
+		if gotA, gotB := l.m.queues.guarantee(l.m.queues.queue("root.a"), ""),
+			l.m.queues.guarantee(l.m.queues.queue("root.b"), ""); gotA != a || gotB != b {
 			t.Errorf("%v: %s and %s, want %s and %s", properties, gotA, gotB, a, b)
 		}
 	}
@@ -304,11 +321,15 @@ func TestGuarantees(t *testing.T) {
 	check(yarn.NewResource(5461, 5), yarn.NewResource(10_922, 10), of("1w", "2w")...)
 	check(yarn.Resource{}, yarn.Resource{}, of("1w", "auto")...)
 	check(yarn.NewResource(1024, 1), yarn.NewResource(2048, 2), of("[memory=1024,vcores=1]", "[memory=2Gi,vcores=2]")...)
-	check(yarn.NewResource(4096, 4), yarn.NewResource(12_288, 12), of("[memory=8Gi,vcores=8]", "[memory=24Gi,vcores=24]")...)
-	check(yarn.NewResource(1638, 1), yarn.NewResource(12_288, 12), append(of("25", "75"), event.Property{Name: p + "root.a.maximum-capacity", Value: "10"})...)
+	check(yarn.NewResource(4096, 4), yarn.NewResource(12_288, 12),
+		of("[memory=8Gi,vcores=8]", "[memory=24Gi,vcores=24]")...)
+	check(yarn.NewResource(1638, 1), yarn.NewResource(12_288, 12),
+		append(of("25", "75"), event.Property{Name: p + "root.a.maximum-capacity", Value: "10"})...)
 	check(yarn.Resource{}, yarn.NewResource(2048, 2), of("[memory=50%,vcores=1]", "[memory=2048,vcores=2]")...)
-	l.entry(preemption(l.m.queues.version+1, event.Property{Name: p + "root.a.accessible-node-labels.x.capacity", Value: "40"}))
-	l.entry(&event.LabelsSet{Labels: []event.Label{{Name: "x"}}}, &event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nodeID(2), Label: "x"}}})
+	l.entry(preemption(l.m.queues.version+1,
+		event.Property{Name: p + "root.a.accessible-node-labels.x.capacity", Value: "40"}))
+	l.entry(&event.LabelsSet{Labels: []event.Label{{Name: "x"}}},
+		&event.NodesLabelled{Nodes: []event.LabelledNode{{ID: nodeID(2), Label: "x"}}})
 	if got := l.m.queues.guarantee(l.m.queues.queue("root.a"), "x"); got != yarn.NewResource(3276, 3) {
 		t.Errorf("of label x %s", got)
 	}

@@ -68,7 +68,8 @@ func (l *Ledger) ContainerByRef(ref event.ContainerRef) (Fact, bool) {
 
 func (l *Ledger) fact(a *app, c *container) Fact {
 	return Fact{ID: a.id(c.attempt, c.number), Node: l.nodes.list[c.node].id, Size: c.size, AM: c.am, Live: c.live,
-		OnNode: c.onNode, Restored: c.restored, Resized: c.version != 0, Made: c.made, Released: c.released, Completed: c.completed, Signalled: c.signalled}
+		OnNode: c.onNode, Restored: c.restored, Resized: c.version != 0, Made: c.made, Released: c.released,
+		Completed: c.completed, Signalled: c.signalled}
 }
 
 // App is what the log says about an application.
@@ -149,8 +150,10 @@ func (l *Ledger) Apps() []App {
 }
 
 func (l *Ledger) show(a *app) App {
-	out := App{ID: yarn.ApplicationID{ClusterTimestamp: a.timestamp, Seq: a.seq}, Name: a.name, User: a.user, Queue: l.queues.list[a.queue].path,
-		State: a.state, Finishing: a.stage == finishing, Attempt: a.attempt, Resyncs: a.resyncs, Forgotten: a.forgotten, Transitions: a.transitions, Priorities: a.priorities}
+	out := App{ID: yarn.ApplicationID{ClusterTimestamp: a.timestamp, Seq: a.seq}, Name: a.name, User: a.user,
+		Queue: l.queues.list[a.queue].path,
+		State: a.state, Finishing: a.stage == finishing, Attempt: a.attempt, Resyncs: a.resyncs, Forgotten: a.forgotten,
+		Transitions: a.transitions, Priorities: a.priorities}
 	if a.state.Ended() {
 		for _, t := range a.transitions {
 			if t.State.Ended() {
@@ -321,7 +324,9 @@ func (l *Ledger) Waiting() (sure, unsure []Step) {
 		for k := range a.asks {
 			if a.isGang(&a.asks[k]) {
 				if l.gangs.gangRoom(a, &a.asks[k]) {
-					unsure = append(unsure, l.step(l.index, "application %d waits with its gang of %d of %s, and all of them have room", a.seq, a.gang.spec.Count, a.asks[k].size))
+					unsure = append(unsure,
+						l.step(l.index, "application %d waits with its gang of %d of %s, and all of them have room", a.seq,
+							a.gang.spec.Count, a.asks[k].size))
 					if q := &l.queues.list[a.queue]; q.apps == 1 && a.live <= 1 {
 						sure = append(sure, unsure[len(unsure)-1])
 						unsure = unsure[:len(unsure)-1]
@@ -333,7 +338,8 @@ func (l *Ledger) Waiting() (sure, unsure []Step) {
 			if n == nil {
 				continue
 			}
-			s := l.step(l.index, "application %d waits for %d of %s, and %s has %s free", a.seq, a.asks[k].count, a.asks[k].size, n.id, n.total.Sub(n.used))
+			s := l.step(l.index, "application %d waits for %d of %s, and %s has %s free", a.seq, a.asks[k].count, a.asks[k].size,
+				n.id, n.total.Sub(n.used))
 			if q := &l.queues.list[a.queue]; q.apps == 1 && a.live <= 1 && a.holds == 0 {
 				sure = append(sure, s)
 			} else {
@@ -350,13 +356,15 @@ func (l *Ledger) roomFor(a *app, k *ask) *node {
 	}
 	for i := a.queue; i >= 0; i = l.queues.list[i].parent {
 		used, _ := l.queues.sum(i, k.label)
-		if !l.queues.mayUse(i, k.label) || !l.fits(used.Add(k.size), l.queues.maximum(i, k.label, l.nodes.size(k.label).now)) {
+		if !l.queues.mayUse(i, k.label) || !l.fits(used.Add(k.size),
+			l.queues.maximum(i, k.label, l.nodes.size(k.label).now)) {
 			return nil
 		}
 	}
 	for i := 1; i < len(l.nodes.list); i++ {
 		n := &l.nodes.list[i]
-		if n.state == yarn.NodeRunning && !n.silent && n.reservation == 0 && n.label == k.label && l.fits(k.size, n.total.Sub(n.used)) &&
+		if n.state == yarn.NodeRunning && !n.silent && n.reservation == 0 && n.label == k.label &&
+			l.fits(k.size, n.total.Sub(n.used)) &&
 			!slices.Contains(a.black, n.id.Host) && !slices.Contains(a.black, n.rack) {
 			return n
 		}

@@ -290,7 +290,8 @@ func (l *queues) underMaximum(i int32, label string) {
 	if l.fits(used, most) {
 		return
 	}
-	most = most.Add(l.warnings.warnedOf(i, label)).Add(l.warnings.sizesOf(l.warnings.withdrawn, i, label)) // room of warned containers is reserved and still used
+	// room of warned containers is reserved and still used
+	most = most.Add(l.warnings.warnedOf(i, label)).Add(l.warnings.sizesOf(l.warnings.withdrawn, i, label))
 	var before yarn.Resource
 	for _, g := range l.grown {
 		if s := l.list[g.leaf].of(label); g.label == label && l.isBelow(g.leaf, i) {
@@ -300,7 +301,8 @@ func (l *queues) underMaximum(i int32, label string) {
 	before = used.Sub(before)
 	for k := range used {
 		if used[k] > most[k] && used[k] > before[k] && (k == yarn.Memory || l.dominant) {
-			l.violate("S9", nil, "queue %s uses %s%s, its maximum is %s (before the entry %s)", l.list[i].path, used, ofPartition(label), most, before)
+			l.violate("S9", nil, "queue %s uses %s%s, its maximum is %s (before the entry %s)", l.list[i].path, used,
+				ofPartition(label), most, before)
 			return
 		}
 	}

@@ -16,10 +16,12 @@ import (
 // its parent ignores priorities.
 func (l *queues) readPriority(q *queue, properties []event.Property) {
 	q.priority = 0
-	if q.parent < 0 || propertyOf(properties, "yarn.scheduler.capacity."+l.list[q.parent].path+".ordering-policy") != "priority-utilization" {
+	if q.parent < 0 || propertyOf(properties,
+		"yarn.scheduler.capacity."+l.list[q.parent].path+".ordering-policy") != "priority-utilization" {
 		return
 	}
-	n, _ := strconv.ParseInt(strings.TrimSpace(propertyOf(properties, "yarn.scheduler.capacity."+q.path+".priority")), 10, 32)
+	n, _ := strconv.ParseInt(strings.TrimSpace(propertyOf(properties, "yarn.scheduler.capacity."+q.path+".priority")), 10,
+		32)
 	q.priority = int32(n)
 }
 
@@ -63,7 +65,8 @@ func (l *warnings) auditRanked(a *app, c *container, w *warning) {
 	label := l.nodes.list[c.node].label
 	used, reserved := l.queues.sum(i, label)
 	if !slices.Contains(l.queues.kindsBelow(used.Sub(reserved), l.queues.guarantee(i, label)), true) {
-		l.violate("S18", a.life(l.nouns, c), "%s is to end for %s, which uses %s and reserves %s: it lacks nothing of its guarantee", id, w.queue, used, reserved)
+		l.violate("S18", a.life(l.nouns, c),
+			"%s is to end for %s, which uses %s and reserves %s: it lacks nothing of its guarantee", id, w.queue, used, reserved)
 	}
 }
 
@@ -71,7 +74,8 @@ func (l *warnings) auditRanked(a *app, c *container, w *warning) {
 func (l *warnings) keepsRank(a *app, c *container, w *warning, what string) {
 	q, i := &l.queues.list[a.queue], l.queues.queue(w.queue)
 	if i < 0 || c.am || q.disabled || !l.queues.outranks(i, a.queue) {
-		l.violate("S18", w.chain(l.nouns), "%s of %s (AM: %v) %s for the priority of %s, which may take nothing there", a.id(c.attempt, c.number), q.path, c.am, what, w.queue)
+		l.violate("S18", w.chain(l.nouns), "%s of %s (AM: %v) %s for the priority of %s, which may take nothing there",
+			a.id(c.attempt, c.number), q.path, c.am, what, w.queue)
 	}
 }
 
@@ -82,7 +86,8 @@ func (l *warnings) auditBalance(a *app, c *container, w *warning) {
 	if !l.queues.preemption.balance {
 		l.violate("S18", nil, "%s is to end to balance %s, and nothing is to be balanced", id, w.queue)
 	}
-	if i < 0 || l.queues.list[i].parent != l.queues.list[a.queue].parent || l.queues.list[i].priority != l.queues.list[a.queue].priority || l.queues.beyondMaximum(a.queue, label) {
+	if i < 0 || l.queues.list[i].parent != l.queues.list[a.queue].parent ||
+		l.queues.list[i].priority != l.queues.list[a.queue].priority || l.queues.beyondMaximum(a.queue, label) {
 		return
 	}
 	gains, _ := l.queues.sum(i, label)
@@ -93,5 +98,6 @@ func (l *warnings) auditBalance(a *app, c *container, w *warning) {
 			return
 		}
 	}
-	l.violate("S18", a.life(l.nouns, c), "%s is to end to balance %s, which uses %s of %s, and %s uses %s of %s", id, w.queue, gains, mine, l.queues.list[a.queue].path, loses, its)
+	l.violate("S18", a.life(l.nouns, c), "%s is to end to balance %s, which uses %s of %s, and %s uses %s of %s", id,
+		w.queue, gains, mine, l.queues.list[a.queue].path, loses, its)
 }

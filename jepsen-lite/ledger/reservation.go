@@ -22,7 +22,8 @@ type reservation struct {
 	made      uint64
 	since     int64 // time when it was made, by the state's clock
 	grows     bool  // it is for an increase of a running container
-	members   int64 // number of gang members for which it holds the node, without charging the queue; 0 if it is not for a gang
+	// number of gang members for which it holds the node, without charging the queue; 0 if it is not for a gang
+	members int64
 }
 
 // end is the end of a reservation.
@@ -33,7 +34,8 @@ func (r *reservation) chain(l *nouns) []Step {
 		return nil
 	}
 	a := &l.apps.list[r.app]
-	return []Step{l.step(r.made, "r%d holds node %s for %s of %s", r.number, l.nodes.nodeName(r.node), a.id(r.attempt, r.container), r.size)}
+	return []Step{l.step(r.made, "r%d holds node %s for %s of %s", r.number, l.nodes.nodeName(r.node),
+		a.id(r.attempt, r.container), r.size)}
 }
 
 // reservations are the reservations that have not ended.
@@ -76,7 +78,8 @@ func (l *reservations) reserved(e *event.ReservationMade) {
 		return
 	}
 	if n.reservation != 0 {
-		l.violate("S8", l.reservation(n.reservation).chain(l.nouns), "node %s is held by r%d and by r%d", n.id, n.reservation, e.Reservation)
+		l.violate("S8", l.reservation(n.reservation).chain(l.nouns), "node %s is held by r%d and by r%d", n.id, n.reservation,
+			e.Reservation)
 		return
 	}
 	if e.Reservation <= l.last {
@@ -90,7 +93,8 @@ func (l *reservations) reserved(e *event.ReservationMade) {
 	l.auditReservation(a, k, e.Node, e.Reservation)
 	l.containers.auditLabel(a, k, n, fmt.Sprintf("r%d", e.Reservation), e.AM)
 	l.last = e.Reservation
-	l.list = append(l.list, reservation{number: e.Reservation, app: l.apps.appIndex(e.App), node: e.Node, attempt: a.attempt,
+	l.list = append(l.list, reservation{number: e.Reservation, app: l.apps.appIndex(e.App), node: e.Node,
+		attempt:   a.attempt,
 		container: e.Number, key: e.Key, size: k.size, am: e.AM, made: l.index, since: l.now})
 	n.reservation = e.Reservation
 	k.holds++
@@ -113,7 +117,9 @@ func (l *reservations) auditReservation(a *app, k *ask, node yarn.NodeSlot, numb
 	case l.fits(k.size, room):
 		l.violate(Audit, nil, "r%d reserves %s for %s, and %s is free there", number, n.id, k.size, room)
 	case !l.fits(l.queues.rules.minimum, room) && !l.queues.preemption.movesToFullNodes() && !l.roomComes(node, k.size):
-		l.full = append(l.full, fullNode{number, l.finding(Audit, nil, "r%d reserves %s, where %s is free and the smallest container is %s", number, n.id, room, l.queues.rules.minimum)})
+		l.full = append(l.full, fullNode{number,
+			l.finding(Audit, nil, "r%d reserves %s, where %s is free and the smallest container is %s", number, n.id, room,
+				l.queues.rules.minimum)})
 	case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 		l.violate(Audit, nil, "r%d reserves %s, which its application refuses", number, n.id)
 	}
@@ -123,7 +129,10 @@ func (l *reservations) auditReservation(a *app, k *ask, node yarn.NodeSlot, numb
 // ended. A round of preemption counts that room.
 func (l *reservations) roomComes(node yarn.NodeSlot, size yarn.Resource) bool {
 	return l.queues.preemption.on && l.queues.preemption.reserves &&
-		l.fits(size, l.warnings.roomAfter(node, func(_ *app, c *container) bool { return c.released != 0 && c.completed == 0 }))
+		l.fits(size, l.warnings.roomAfter(node, func(_ *app,
+			c *container) bool {
+			return c.released != 0 && c.completed == 0
+		}))
 }
 
 // renumber assigns the ids of the new epoch to the containers of all reservations (S6).
@@ -157,7 +166,8 @@ func (l *reservations) fulfilled(e *event.ReservationFulfilled) {
 	}
 	l.Counts.Decisions++
 	if room := n.total.Sub(n.used); !l.fits(r.size, room) {
-		l.violate("S7", append(r.chain(l.nouns), l.nodes.newestOn(n)...), "r%d becomes %s of %s on %s, which has %s free of %s", r.number, id, r.size, n.id, room, n.total)
+		l.violate("S7", append(r.chain(l.nouns), l.nodes.newestOn(n)...),
+			"r%d becomes %s of %s on %s, which has %s free of %s", r.number, id, r.size, n.id, room, n.total)
 	}
 	l.nodes.auditHeard(n, id.String())
 	if !n.state.Usable() {
@@ -171,13 +181,15 @@ func (l *reservations) fulfilled(e *event.ReservationFulfilled) {
 		l.violate("S8", r.chain(l.nouns), "r%d of %s is fulfilled, the ask is of %s", r.number, r.size, k.size)
 	}
 	if !l.nodes.labels.serves(n.label, k.label) {
-		l.violate("S8", r.chain(l.nouns), "r%d is fulfilled on %s%s, the ask is%s", r.number, n.id, ofLabel(n.label), ofLabel(k.label))
+		l.violate("S8", r.chain(l.nouns), "r%d is fulfilled on %s%s, the ask is%s", r.number, n.id, ofLabel(n.label),
+			ofLabel(k.label))
 	}
 	asked := k.label
 	k.holds--
 	a.use(k, n, e.Locality)
 	l.changed(a)
-	l.containers.place(a, r.node, container{attempt: r.attempt, number: r.container, node: r.node, key: r.key, size: r.size, locality: e.Locality, am: r.am, asked: asked})
+	l.containers.place(a, r.node, container{attempt: r.attempt, number: r.container, node: r.node, key: r.key,
+		size: r.size, locality: e.Locality, am: r.am, asked: asked})
 	l.queues.charge(a, n, zero, zero.Sub(r.size))
 }
 

@@ -57,7 +57,8 @@ func (l *containers) increased(e *event.ContainerIncreased) {
 	l.Counts.Decisions++
 	id := a.id(c.attempt, c.number)
 	if n.reservation != 0 {
-		l.violate("S8", l.reservations.reservation(n.reservation).chain(l.nouns), "container %s grows on %s, which r%d holds", id, n.id, n.reservation)
+		l.violate("S8", l.reservations.reservation(n.reservation).chain(l.nouns), "container %s grows on %s, which r%d holds",
+			id, n.id, n.reservation)
 	}
 	if slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack) {
 		l.violate(Audit, nil, "%s grows on %s, which its application refuses", id, n.id)
@@ -108,7 +109,8 @@ func (l *containers) decreased(e *event.ContainerDecreased) {
 // sizeTold checks that a node received only the newest version of a container's size.
 func (l *containers) sizeTold(e *event.ResizeAcked) {
 	if a, c := l.container(e.Container, "told of to its node"); c != nil && e.Version != c.version {
-		l.violate(Audit, a.life(l.nouns, c), "the node of %s was told version %d, it is of version %d", a.id(c.attempt, c.number), e.Version, c.version)
+		l.violate(Audit, a.life(l.nouns, c), "the node of %s was told version %d, it is of version %d",
+			a.id(c.attempt, c.number), e.Version, c.version)
 	}
 }
 
@@ -120,7 +122,8 @@ func (l *containers) reservedToGrow(e *event.ResizeReserved) {
 	}
 	l.Counts.Reservations++
 	if n.reservation != 0 {
-		l.violate("S8", l.reservations.reservation(n.reservation).chain(l.nouns), "node %s is held by r%d and by r%d", n.id, n.reservation, e.Reservation)
+		l.violate("S8", l.reservations.reservation(n.reservation).chain(l.nouns), "node %s is held by r%d and by r%d", n.id,
+			n.reservation, e.Reservation)
 		return
 	}
 	if e.Reservation <= l.reservations.last {
@@ -129,8 +132,9 @@ func (l *containers) reservedToGrow(e *event.ResizeReserved) {
 	}
 	l.reservations.auditReservation(a, &ask{size: c.more}, c.node, e.Reservation)
 	l.reservations.last = e.Reservation
-	l.reservations.list = append(l.reservations.list, reservation{number: e.Reservation, app: l.apps.appIndex(e.Container.App), node: c.node, attempt: c.attempt,
-		container: c.number, key: c.key, size: c.more, am: c.am, made: l.index, since: l.now, grows: true})
+	l.reservations.list = append(l.reservations.list,
+		reservation{number: e.Reservation, app: l.apps.appIndex(e.Container.App), node: c.node, attempt: c.attempt,
+			container: c.number, key: c.key, size: c.more, am: c.am, made: l.index, since: l.now, grows: true})
 	l.nodes.lend(c, n)
 	n.reservation = e.Reservation
 	a.holds++
@@ -139,7 +143,8 @@ func (l *containers) reservedToGrow(e *event.ResizeReserved) {
 
 // fulfilledGrowth records a fulfilled reservation for an increase.
 func (l *containers) fulfilledGrowth(r *reservation) {
-	a, c, n := l.growing(event.ContainerRef{App: l.apps.list[r.app].seq, Attempt: r.attempt, Number: r.container}, "increased")
+	a, c, n := l.growing(event.ContainerRef{App: l.apps.list[r.app].seq, Attempt: r.attempt, Number: r.container},
+		"increased")
 	if c == nil {
 		return
 	}
@@ -171,8 +176,10 @@ func (l *containers) growthOver(a *app, c *container) {
 	}
 	c.more = yarn.Resource{}
 	for i := range l.reservations.list {
-		if r := &l.reservations.list[i]; r.grows && l.apps.list[r.app].seq == a.seq && r.attempt == c.attempt && r.container == c.number {
-			l.violate("S8", r.chain(l.nouns), "%s ends and r%d goes on holding %s for it to grow", a.id(c.attempt, c.number), r.number, l.nodes.nodeName(r.node))
+		if r := &l.reservations.list[i]; r.grows && l.apps.list[r.app].seq == a.seq && r.attempt == c.attempt &&
+			r.container == c.number {
+			l.violate("S8", r.chain(l.nouns), "%s ends and r%d goes on holding %s for it to grow", a.id(c.attempt, c.number),
+				r.number, l.nodes.nodeName(r.node))
 		}
 	}
 }

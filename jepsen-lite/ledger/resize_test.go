@@ -46,14 +46,21 @@ func TestIllegalChangesOfSize(t *testing.T) {
 		events         []event.Event
 	}{
 		{"more than there is", "S7", "grows by", []event.Event{grow(1, yarn.NewResource(8192, 1)), increased(1)}},
-		{"on a held node", "S8", "which r1 holds", []event.Event{want(1, yarn.NewResource(4096, 1), 1), hold(1, 1, 3, 1), grow(1, yarn.NewResource(2048, 1)), increased(1)}},
-		{"held after its end", "S8", "goes on holding", []event.Event{grow(1, whole), holdToGrow(1, 1), &event.ContainerCompleted{Container: ref(1, 1)}}},
-		{"held by two", "S8", "is held by r1 and by r2", []event.Event{grow(1, whole), holdToGrow(1, 1), grow(2, whole), holdToGrow(2, 2)}},
-		{"held and unwanted", "S8", "nothing is asked for it", []event.Event{grow(1, whole), holdToGrow(1, 1), grow(1, small)}},
+		{"on a held node", "S8", "which r1 holds",
+			[]event.Event{want(1, yarn.NewResource(4096, 1), 1), hold(1, 1, 3, 1), grow(1, yarn.NewResource(2048, 1)),
+				increased(1)}},
+		{"held after its end", "S8", "goes on holding",
+			[]event.Event{grow(1, whole), holdToGrow(1, 1), &event.ContainerCompleted{Container: ref(1, 1)}}},
+		{"held by two", "S8", "is held by r1 and by r2",
+			[]event.Event{grow(1, whole), holdToGrow(1, 1), grow(2, whole), holdToGrow(2, 2)}},
+		{"held and unwanted", "S8", "nothing is asked for it",
+			[]event.Event{grow(1, whole), holdToGrow(1, 1), grow(1, small)}},
 		{"smaller to more", Audit, "is decreased to", []event.Event{decreased(1, large)}},
-		{"after its end", "S10", "decreased after its end", []event.Event{&event.ContainerReleased{Container: ref(1, 1)}, decreased(1, small)}},
+		{"after its end", "S10", "decreased after its end",
+			[]event.Event{&event.ContainerReleased{Container: ref(1, 1)}, decreased(1, small)}},
 		{"unasked", Audit, "nothing is asked for it", []event.Event{increased(1)}},
-		{"an old order", Audit, "was told version 0", []event.Event{decreased(1, small), &event.ResizeAcked{Container: ref(1, 1)}}},
+		{"an old order", Audit, "was told version 0",
+			[]event.Event{decreased(1, small), &event.ResizeAcked{Container: ref(1, 1)}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := begin(t)

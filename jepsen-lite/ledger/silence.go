@@ -11,14 +11,16 @@ func (l *nodes) silence(e *event.NodeSilenceChanged) {
 		return
 	}
 	if e.SinceMillis > l.now || e.SinceMillis < 0 || n.silent == (e.SinceMillis != 0) {
-		l.violate(Audit, nil, "at %d, node %s is silent since %d; before that, silent was %v", l.now, n.id, e.SinceMillis, n.silent)
+		l.violate(Audit, nil, "at %d, node %s is silent since %d; before that, silent was %v", l.now, n.id,
+			e.SinceMillis, n.silent)
 	}
 	if n.silent = e.SinceMillis != 0; !n.silent {
 		return
 	}
 	l.Counts.Silent++
 	if n.reservation != 0 {
-		l.violate(Audit, l.reservations.reservation(n.reservation).chain(l.nouns), "node %s is silent and r%d goes on holding it", n.id, n.reservation)
+		l.violate(Audit, l.reservations.reservation(n.reservation).chain(l.nouns),
+			"node %s is silent and r%d goes on holding it", n.id, n.reservation)
 	}
 }
 

@@ -31,11 +31,14 @@ func (l *warnings) auditUnreserved(a *app, c *container, w *warning) {
 		return
 	}
 	if q := &l.queues.list[a.queue]; q.disabled || q.path == w.queue && w.cause != yarn.PreemptReservation {
-		l.violate("S18", nil, "%s of %s is to end for %s, which may take nothing there", a.id(c.attempt, c.number), q.path, w.queue)
+		l.violate("S18", nil, "%s of %s is to end for %s, which may take nothing there", a.id(c.attempt, c.number),
+			q.path, w.queue)
 	}
 	l.usesTooMuch(a, c, "is warned")
-	if !l.queues.beyondMaximum(a.queue, l.nodes.list[c.node].label) && !slices.ContainsFunc(l.apps.list, func(b app) bool { return b.queue != a.queue && b.hasDemand() }) {
-		l.violate("S18", a.life(l.nouns, c), "%s of %s is to end, and no other queue wants anything", a.id(c.attempt, c.number), l.queues.list[a.queue].path)
+	if !l.queues.beyondMaximum(a.queue, l.nodes.list[c.node].label) &&
+		!slices.ContainsFunc(l.apps.list, func(b app) bool { return b.queue != a.queue && b.hasDemand() }) {
+		l.violate("S18", a.life(l.nouns, c), "%s of %s is to end, and no other queue wants anything",
+			a.id(c.attempt, c.number), l.queues.list[a.queue].path)
 	}
 	if from := (leafPartition{a.queue, l.nodes.list[c.node].label}); !slices.Contains(l.takenFrom, from) {
 		l.takenFrom = append(l.takenFrom, from)
@@ -72,14 +75,18 @@ func (l *queues) isBelow(i, k int32) bool {
 
 func (l *warnings) auditPriority(a *app, c *container, w *warning) {
 	label, i := l.nodes.list[c.node].label, l.queues.queue(w.queue)
-	held := slices.ContainsFunc(l.reservations.list, func(r reservation) bool { return r.node == c.node && l.apps.list[r.app].queue == i })
+	held := slices.ContainsFunc(l.reservations.list,
+		func(r reservation) bool { return r.node == c.node && l.apps.list[r.app].queue == i })
 	if i < 0 || !held {
-		l.violate("S18", a.life(l.nouns, c), "%s is to end for %s, which holds no reservation on %s", a.id(c.attempt, c.number), w.queue, l.nodes.nodeName(c.node))
+		l.violate("S18", a.life(l.nouns, c), "%s is to end for %s, which holds no reservation on %s",
+			a.id(c.attempt, c.number), w.queue, l.nodes.nodeName(c.node))
 		return
 	}
 	used, reserved := l.queues.sum(i, label)
 	if !slices.Contains(l.queues.kindsBelow(used.Sub(reserved), l.queues.guarantee(i, label)), true) {
-		l.violate("S18", a.life(l.nouns, c), "%s is to end for %s, which uses %s and reserves %s: it lacks nothing of its guarantee", a.id(c.attempt, c.number), w.queue, used, reserved)
+		l.violate("S18", a.life(l.nouns, c),
+			"%s is to end for %s, which uses %s and reserves %s: it lacks nothing of its guarantee", a.id(c.attempt, c.number),
+			w.queue, used, reserved)
 	}
 }
 
@@ -135,7 +142,8 @@ func (l *warnings) endOfChoice(next event.Event) {
 			return !size.IsZero() && slices.Contains(l.queues.kindsBelow(keep, left.Add(size)), true)
 		}
 		if !slices.ContainsFunc(all, needed) {
-			l.violate("S18", nil, "%s uses %s of the %s that it is guaranteed%s, %s when all has ended that was warned: any of them could stay",
+			l.violate("S18", nil,
+				"%s uses %s of the %s that it is guaranteed%s, %s when all has ended that was warned: any of them could stay",
 				l.queues.list[from.leaf].path, used, keep, ofPartition(from.label), left)
 		}
 	}
@@ -156,7 +164,8 @@ func (l *warnings) lossesOf(leaf int32, label string) (sizes []yarn.Resource) {
 func (l *warnings) auditInside(a *app, c *container, w *warning) {
 	id, q := a.id(c.attempt, c.number), &l.queues.list[a.queue]
 	if !l.queues.preemption.inside || q.disabled || q.disabledInside || q.path != w.queue || c.am {
-		l.violate("S18", a.life(l.nouns, c), "%s of %s (AM: %v) is to end for %s for cause %s: nothing is to be taken so", id, q.path, c.am, w.queue, w.cause)
+		l.violate("S18", a.life(l.nouns, c), "%s of %s (AM: %v) is to end for %s for cause %s: nothing is to be taken so", id,
+			q.path, c.am, w.queue, w.cause)
 		return
 	}
 	gains := func(b app) bool {
@@ -166,7 +175,8 @@ func (l *warnings) auditInside(a *app, c *container, w *warning) {
 		return b.priority() > a.priority() || b.user != a.user
 	}
 	if !slices.ContainsFunc(l.apps.list, gains) {
-		l.violate("S18", a.life(l.nouns, c), "%s of %s is to end for cause %s, and no application of the queue may take it", id, q.path, w.cause)
+		l.violate("S18", a.life(l.nouns, c), "%s of %s is to end for cause %s, and no application of the queue may take it",
+			id, q.path, w.cause)
 	}
 }
 

@@ -42,7 +42,8 @@ type process struct {
 const resyncsMax = 60 // more than any node needs in the recovery phase
 
 func newAgent(w *world, i int) *agent {
-	a := &agent{w: w, id: yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 45454}, rack: fmt.Sprintf("/r%d", i/3), dialed: w.rng.IntN(2) == 0}
+	a := &agent{w: w, id: yarn.NodeID{Host: fmt.Sprintf("h%d", i), Port: 45454}, rack: fmt.Sprintf("/r%d", i/3),
+		dialed: w.rng.IntN(2) == 0}
 	a.own = w.size(8).Add(yarn.NewResource(4096, 6))
 	if w.opt.has(LoadTight) {
 		a.own = yarn.NewResource(8192, 8)
@@ -125,7 +126,8 @@ func (a *agent) loseAll() {
 }
 
 func (a *agent) register() {
-	in := &input.RegisterNode{ID: a.id, HTTPPort: 8042, Rack: a.rack, Total: a.own, Version: "logsim", NodeManager: a.dialed}
+	in := &input.RegisterNode{ID: a.id, HTTPPort: 8042, Rack: a.rack, Total: a.own, Version: "logsim",
+		NodeManager: a.dialed}
 	in.Containers = a.manager.Registration(a.manager.Report())
 	if a.w.rng.IntN(4) == 0 {
 		for _, j := range a.w.jobs[max(0, len(a.w.jobs)-3):] {
@@ -181,7 +183,8 @@ func (a *agent) report(in *input.NodeHeartbeat) {
 }
 
 func (a *agent) beat() {
-	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.manager.Report(), CleanupsAcked: a.clean, SignalsAcked: a.signals, Sizes: a.sizes, SizesAcked: a.sized, RemovalsAcked: a.removed(),
+	in := &input.NodeHeartbeat{ID: a.id, Full: a.w.rng.IntN(6) == 0, Statuses: a.manager.Report(), CleanupsAcked: a.clean,
+		SignalsAcked: a.signals, Sizes: a.sizes, SizesAcked: a.sized, RemovalsAcked: a.removed(),
 		KeepAlive: a.w.service.collecting()}
 	a.clean, a.signals, a.sizes, a.sized = nil, nil, nil, nil
 	if in.Full {

@@ -34,7 +34,8 @@ type checker struct {
 	granted map[yarn.ContainerID]grantAnswer
 	told    map[toldWarning]warningAnswer
 	ids     map[yarn.ApplicationID]bool // application ids handed out before a submission
-	lostIDs map[yarn.ContainerID]bool   // container ids handed out after a backup that was then restored; no log may contain them again
+	// container ids handed out after a backup that was then restored; no log may contain them again
+	lostIDs map[yarn.ContainerID]bool
 }
 
 // record is what all replicas must have at an index.
@@ -67,8 +68,10 @@ const (
 )
 
 func newChecker(w *world) *checker {
-	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, ledger: ledger.New().UniqueNames(), tokens: new(tokenlog.Judge),
-		granted: map[yarn.ContainerID]grantAnswer{}, told: map[toldWarning]warningAnswer{}, ids: map[yarn.ApplicationID]bool{}, lostIDs: map[yarn.ContainerID]bool{}}
+	return &checker{w: w, snaps: map[uint64]uint32{}, skips: map[uint64]bool{}, ledger: ledger.New().UniqueNames(),
+		tokens:  new(tokenlog.Judge),
+		granted: map[yarn.ContainerID]grantAnswer{}, told: map[toldWarning]warningAnswer{},
+		ids: map[yarn.ApplicationID]bool{}, lostIDs: map[yarn.ContainerID]bool{}}
 }
 
 func (c *checker) broken() bool { return len(c.faults) > 0 }
@@ -139,7 +142,8 @@ func (c *checker) applied(r *replica, index uint64, e entry, skipped bool, err e
 	if n := uint64(len(c.seen)); index <= n {
 		have := c.seen[index-1]
 		if have.term != e.term || have.digest != rec.digest || have.skipped != skipped || !bytes.Equal(have.data, e.data) {
-			c.fail("S1", "replica %d sees digest %016x, skipped %v at index %d; another replica saw %016x, %v", r.id, rec.digest, skipped, index, have.digest, have.skipped)
+			c.fail("S1", "replica %d sees digest %016x, skipped %v at index %d; another replica saw %016x, %v", r.id, rec.digest,
+				skipped, index, have.digest, have.skipped)
 		}
 		return
 	} else if index != n+1 {
@@ -151,7 +155,8 @@ func (c *checker) applied(r *replica, index uint64, e entry, skipped bool, err e
 	c.w.trace.bytes(e.data)
 	c.w.counts.Entries++
 	if skipped != c.skips[index] {
-		c.fail("S1", "the entry at %d was skipped: %v; it was planned on the entries before it: %v", index, skipped, !c.skips[index])
+		c.fail("S1", "the entry at %d was skipped: %v; it was planned on the entries before it: %v", index, skipped,
+			!c.skips[index])
 	}
 	c.enter(index, rec)
 	if index%checkEvery == 0 {
@@ -179,7 +184,8 @@ func (c *checker) forecast(r *replica) {
 	}
 	again, err := forecast.Run(st, c.w.now, asks, o)
 	if err != nil || !reflect.DeepEqual(first, again) || st.Digest() != digest {
-		c.fail("S7", "a forecast from the state at %d is another one when it is repeated, or changes the state: %v", index, err)
+		c.fail("S7", "a forecast from the state at %d is another one when it is repeated, or changes the state: %v", index,
+			err)
 	}
 	c.w.counts.Forecast += len(first)
 }
@@ -302,7 +308,8 @@ func (c *checker) restored(r *replica) {
 		return
 	}
 	if st.Digest() != c.seen[index-1].digest {
-		c.fail("S15", "replica %d is restored at index %d with digest %016x, it was %016x", r.id, index, st.Digest(), c.seen[index-1].digest)
+		c.fail("S15", "replica %d is restored at index %d with digest %016x, it was %016x", r.id, index, st.Digest(),
+			c.seen[index-1].digest)
 	}
 	if index == uint64(len(c.seen)) {
 		c.compare(r)

@@ -88,8 +88,10 @@ func (c *client) submit() {
 	n := len(w.jobs)
 	j := w.newJob(fmt.Sprintf("job-%d", n))
 	c.job = j
-	in := &input.SubmitApplication{Name: j.name, User: fmt.Sprintf("u%d", w.rng.IntN(3)), Queue: leaves[w.rng.IntN(len(leaves))],
-		Unmanaged: j.unmanaged, KeepContainers: w.rng.IntN(2) == 0, MaxAttempts: 1 + w.rng.Uint32N(3), Priority: int32(w.rng.IntN(7)), PrioritySet: true,
+	in := &input.SubmitApplication{Name: j.name, User: fmt.Sprintf("u%d", w.rng.IntN(3)),
+		Queue:     leaves[w.rng.IntN(len(leaves))],
+		Unmanaged: j.unmanaged, KeepContainers: w.rng.IntN(2) == 0, MaxAttempts: 1 + w.rng.Uint32N(3),
+		Priority: int32(w.rng.IntN(7)), PrioritySet: true,
 		AM: yarn.NewResource(512, 1), Context: j.context(n)}
 	if w.opt.has(LoadUsers) && w.rng.IntN(2) == 0 {
 		in.Queue = w.userQueue(in.User)
@@ -133,7 +135,8 @@ func (c *client) answered(in input.Input, r input.Reply) {
 	}
 	c.sent = nil
 	reply := r.(*input.SubmitApplicationReply)
-	if submitted.Name != c.job.name { // the first submission was refused and its key not stored, so the changed one was accepted
+	// the first submission was refused and its key not stored, so the changed one was accepted
+	if submitted.Name != c.job.name {
 		return
 	}
 	c.sent = submitted

@@ -25,7 +25,8 @@ const (
 	FaultBackup      Fault = "backup"       // all replicas are restored from a backup
 )
 
-var allFaults = []Fault{FaultDepose, FaultCrash, FaultWipe, FaultRefuse, FaultLate, FaultStaleLeader, FaultSnapshot, FaultJump, FaultReplay, FaultBackup}
+var allFaults = []Fault{FaultDepose, FaultCrash, FaultWipe, FaultRefuse, FaultLate, FaultStaleLeader, FaultSnapshot,
+	FaultJump, FaultReplay, FaultBackup}
 
 func (o Options) enabled(f Fault) bool { return slices.Contains(o.Faults, f) }
 

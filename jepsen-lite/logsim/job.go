@@ -64,5 +64,6 @@ func (j *job) gang(n int) []string {
 		return nil
 	}
 	shape := [...]string{"", ",rack=one", ",per-node=1"}[n/3%3]
-	return []string{fmt.Sprintf("%spriority=1,request=0,count=%d%s,timeout=%d,then=ordinary", yarn.GangTag, j.groups[0].count, shape, 3+n%20)}
+	return []string{fmt.Sprintf("%spriority=1,request=0,count=%d%s,timeout=%d,then=ordinary", yarn.GangTag,
+		j.groups[0].count, shape, 3+n%20)}
 }

@@ -19,9 +19,11 @@ func (l *leadership) launchAMs() {
 		}
 		to := w.agentOf(n.ID.Host)
 		if id := a.AttemptID(); w.rounds < to.silent || !w.recovering && w.rng.IntN(30) == 0 {
-			out = append(out, &input.AttemptLaunchFailed{Attempt: id, Container: c.Number, NodeFault: w.rng.IntN(2) == 0, Diagnostics: "no answer"})
+			out = append(out, &input.AttemptLaunchFailed{Attempt: id, Container: c.Number, NodeFault: w.rng.IntN(2) == 0,
+				Diagnostics: "no answer"})
 		} else {
-			to.launch(input.Launch{Container: st.Apps.ContainerID(c), Size: c.Size, User: st.Names.Text(a.User), Context: []byte(a.Details().Context)})
+			to.launch(input.Launch{Container: st.Apps.ContainerID(c), Size: c.Size, User: st.Names.Text(a.User),
+				Context: []byte(a.Details().Context)})
 			out = append(out, &input.AttemptLaunched{Attempt: id, Container: c.Number})
 		}
 		return true

@@ -41,7 +41,8 @@ const (
 func (w *world) core(p *planner.Planner) leader.CoreConfig {
 	return leader.CoreConfig{
 		Expiry: func(*state.State) leader.Expiry {
-			e := leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry, SilentMillis: silentNode}
+			e := leader.Expiry{NodeMillis: nodeExpiry, AttemptMillis: attemptExpiry, ContainerMillis: containerExpiry,
+				SilentMillis: silentNode}
 			if c := p.Config(); c != nil {
 				e.ManageMillis = c.ManageMillis
 			}
@@ -67,7 +68,8 @@ func (w *world) beginLeadership(r *replica) {
 		return
 	}
 	w.leads = &leadership{w: w, r: r, term: w.log.term, planner: p,
-		core: leader.NewCore[call](w.core(p), twinned{p, w}, leader.Start{State: st, Index: index, Sequence: sequence}), ticked: w.now}
+		core:   leader.NewCore[call](w.core(p), twinned{p, w}, leader.Start{State: st, Index: index, Sequence: sequence}),
+		ticked: w.now}
 	w.counts.Leaderships++
 	w.trace.number(w.log.term<<8 | uint64(r.id))
 }

@@ -64,16 +64,22 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	took := time.Since(start)
-	t.Logf("%d seeds, trace %016x, %d steps in %.1fs: %.0f a minute\n%+v", ran, uint64(trace), all.Steps, took.Seconds(), float64(all.Steps)/took.Minutes(), all)
+	t.Logf("%d seeds, trace %016x, %d steps in %.1fs: %.0f a minute\n%+v", ran, uint64(trace), all.Steps, took.Seconds(),
+		float64(all.Steps)/took.Minutes(), all)
 	if t.Failed() || ran < defaultSeeds {
 		return
 	}
 	vocabulary(t, &events)
-	for what, n := range map[string]int{"leaderships": all.Leaderships - ran, "skipped entries": all.Skipped, "surviving batches": all.Survived, "dropped batches": all.Dropped,
-		"restores": all.Restores, "installs": all.Installs, "restored backups": all.Rollbacks, "unknown outcomes": all.Unknown, "reservations": all.Made,
-		"fulfillments": all.Fulfilled, "cancellations": all.Cancelled, "lost nodes": all.NodesLost, "finished applications": all.Finished,
-		"killed applications": all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused,
-		"warnings": all.Warned, "warnings inside queues": all.Inside, "withdrawn warnings": all.Withdrawn, "warnings told": all.Told, "preempted containers": all.Preempted, "forecast starts": all.Forecast, "entries of shadows": all.Shadowed,
+	for what, n := range map[string]int{"leaderships": all.Leaderships - ran, "skipped entries": all.Skipped,
+		"surviving batches": all.Survived, "dropped batches": all.Dropped,
+		"restores": all.Restores, "installs": all.Installs, "restored backups": all.Rollbacks,
+		"unknown outcomes": all.Unknown, "reservations": all.Made,
+		"fulfillments": all.Fulfilled, "cancellations": all.Cancelled, "lost nodes": all.NodesLost,
+		"finished applications": all.Finished,
+		"killed applications":   all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused,
+		"warnings": all.Warned, "warnings inside queues": all.Inside, "withdrawn warnings": all.Withdrawn,
+		"warnings told": all.Told, "preempted containers": all.Preempted, "forecast starts": all.Forecast,
+		"entries of shadows": all.Shadowed,
 		"declared lifetimes": all.Declared, "containers lent until they end": all.Borrowed,
 		"nodes held for gangs": events[event.KindGangReserved], "gangs started": events[event.KindGangStarted]} {
 		if n < 3 {
@@ -115,7 +121,8 @@ func TestCompact(t *testing.T) {
 		snaps []uint64
 		want  uint64
 	}{
-		{[]uint64{7}, 5}, {[]uint64{7, 4}, 2}, {[]uint64{9, 3, 7}, 5}, {[]uint64{9, 8, 7, 0}, 5}, {[]uint64{9, 8, 5, 0, 0}, 3}, {[]uint64{9, 8, 0, 0, 0}, 0}, {[]uint64{9, 2, 0}, 0},
+		{[]uint64{7}, 5}, {[]uint64{7, 4}, 2}, {[]uint64{9, 3, 7}, 5}, {[]uint64{9, 8, 7, 0}, 5},
+		{[]uint64{9, 8, 5, 0, 0}, 3}, {[]uint64{9, 8, 0, 0, 0}, 0}, {[]uint64{9, 2, 0}, 0},
 	} {
 		w := &world{opt: Options{Trailing: 2}}
 		for range 10 {

@@ -51,7 +51,9 @@ func (w *world) startMaster(l input.Launch, on *agent) *master {
 }
 
 func (w *world) begin(j *job, id yarn.AttemptID, on *agent, own yarn.ContainerID) *master {
-	m := &master{w: w, id: id, job: j, on: on, own: own, rollbacksSeen: w.counts.Rollbacks, am: workload.NewApplicationMaster(id, w.groupsOf(j)), versions: map[yarn.ContainerID]int32{}, counted: w.rng.IntN(4) > 0}
+	m := &master{w: w, id: id, job: j, on: on, own: own, rollbacksSeen: w.counts.Rollbacks,
+		am: workload.NewApplicationMaster(id, w.groupsOf(j)), versions: map[yarn.ContainerID]int32{},
+		counted: w.rng.IntN(4) > 0}
 	w.masters = append(w.masters, m)
 	w.enroll()
 	return m
@@ -204,7 +206,8 @@ func (m *master) refused(in input.Input, f *input.Refusal) {
 		}
 		return
 	}
-	if a, ok := in.(*input.Allocate); ok && a.FromAM && f.Reason == input.WrongResponse && m.w.counts.Leaderships-m.leaderships >= 2 {
+	if a, ok := in.(*input.Allocate); ok && a.FromAM && f.Reason == input.WrongResponse &&
+		m.w.counts.Leaderships-m.leaderships >= 2 {
 		// Known and counted: one leader saw only a late copy of the AM's call. The next leader
 		// knows the response number of that copy only, so the AM registers again.
 		m.w.counts.Resyncs++

@@ -152,7 +152,8 @@ func (p *operator) admin() input.Input {
 	case 1:
 		return &input.Audit{Who: "op", Action: "look", Result: "ok"}
 	case 2:
-		in := &input.SetHosts{Exclude: []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}, Graceful: w.rng.IntN(2) == 0, TimeoutMillis: 5000}
+		in := &input.SetHosts{Exclude: []string{w.agents[w.rng.IntN(len(w.agents))].id.Host}, Graceful: w.rng.IntN(2) == 0,
+			TimeoutMillis: 5000}
 		if w.rng.IntN(2) == 0 { // a deadline for this host: shorter, longer, or none
 			in.Timeouts = []input.HostTimeout{{Host: in.Exclude[0], Millis: w.rng.Int64N(3) * 4000}}
 		}
@@ -172,7 +173,8 @@ func (p *operator) admin() input.Input {
 		}
 		return &input.UseJoinToken{Hash: p.join, By: fmt.Sprintf("r%d", w.rng.IntN(3))}
 	case 8:
-		return &input.SetAutopilot{CleanupDeadServers: true, MinQuorum: 3, DeadServerMillis: 60_000, LastContactMillis: 200 + w.rng.Int64N(9), StabilizationMillis: 1000}
+		return &input.SetAutopilot{CleanupDeadServers: true, MinQuorum: 3, DeadServerMillis: 60_000,
+			LastContactMillis: 200 + w.rng.Int64N(9), StabilizationMillis: 1000}
 	case 11:
 		return &input.RevokeAccessToken{Name: fmt.Sprintf("t%d", w.rng.IntN(2)), Force: true}
 	case 12:

@@ -26,10 +26,12 @@ func TestOperatorDrains(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"lists, gracefully: true, times of their own: true", "lists, gracefully: true, times of their own: false",
+	for _, what := range []string{"lists, gracefully: true, times of their own: true",
+		"lists, gracefully: true, times of their own: false",
 		"lists, gracefully: false, times of their own: true", "lists, gracefully: false, times of their own: false",
 		"longer: true, limit: true", "longer: false, limit: true", "longer: false, limit: false",
-		"drains of 2 nodes", "drains, back: false, at once: false", "drains, back: false, at once: true", "drains, back: true, at once: false"} {
+		"drains of 2 nodes", "drains, back: false, at once: false", "drains, back: false, at once: true",
+		"drains, back: true, at once: false"} {
 		if met[what] == 0 {
 			t.Errorf("no %s; there are %v", what, met)
 		}

@@ -62,7 +62,8 @@ const (
 	LoadUsers    Load = "users"    // dynamic queues of users, which are created and removed
 )
 
-var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin, LoadLabels, LoadPreempt, LoadUsers}
+var allLoads = []Load{LoadStorm, LoadGang, LoadTight, LoadChurn, LoadQueues, LoadRestarts, LoadAdmin, LoadLabels,
+	LoadPreempt, LoadUsers}
 
 // selectors are the values of preemption.selector.
 var selectors = []string{"planned", "yarn"}

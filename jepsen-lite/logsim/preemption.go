@@ -30,14 +30,17 @@ type warningAnswer struct {
 // size is that of the time of the answer, and the log may have gone on.
 func (c *checker) warned(in *input.Allocate, r *input.AllocateReply, a ledger.App) {
 	for _, p := range r.Preempted {
-		if k, ok := c.containerOf(p.Container); !ok || k.Size != p.Size && !k.Resized || c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
-			c.fail("S19", "%s is told that %s of %s is to end at %d, which no entry carries: %+v", in.Attempt, p.Container, p.Size, p.DeadlineMillis, k)
+		if k, ok := c.containerOf(p.Container); !ok || k.Size != p.Size && !k.Resized ||
+			c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
+			c.fail("S19", "%s is told that %s of %s is to end at %d, which no entry carries: %+v", in.Attempt, p.Container,
+				p.Size, p.DeadlineMillis, k)
 			return
 		}
 		c.w.counts.Told++
 		w, t := toldWarning{in.Attempt, p.Container, p.DeadlineMillis}, warningAnswer{a.Resyncs, r.Response}
 		if have, ok := c.told[w]; ok && have.resyncs == t.resyncs && have != t {
-			c.fail("S19", "%s is told in answer %d that %s is to end at %d, and was in answer %d", in.Attempt, r.Response, p.Container, p.DeadlineMillis, have.response)
+			c.fail("S19", "%s is told in answer %d that %s is to end at %d, and was in answer %d", in.Attempt, r.Response,
+				p.Container, p.DeadlineMillis, have.response)
 		}
 		c.told[w] = t
 	}
@@ -52,7 +55,8 @@ func (c *checker) warnedAgain(in *input.Allocate, r, had *input.AllocateReply) {
 		}
 	}
 	for _, p := range had.Preempted {
-		if w, ok := c.ledger.Warning(event.ContainerRef{App: p.Container.App.Seq, Attempt: p.Container.Attempt, Number: p.Container.Number}); ok && w.DeadlineMillis == p.DeadlineMillis && !slices.Contains(r.Preempted, p) {
+		if w, ok := c.ledger.Warning(event.ContainerRef{App: p.Container.App.Seq, Attempt: p.Container.Attempt,
+			Number: p.Container.Number}); ok && w.DeadlineMillis == p.DeadlineMillis && !slices.Contains(r.Preempted, p) {
 			c.fail("S19", "answer %d to %s, repeated, does not tell of %+v any more", r.Response, in.Attempt, p)
 		}
 	}

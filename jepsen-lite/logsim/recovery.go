@@ -59,7 +59,8 @@ func (w *world) makeRoom() {
 	if w.leads == nil {
 		return
 	}
-	ins := []input.Input{&input.SetHosts{}, &input.SetQueues{Properties: w.opt.properties(0, false, w.opt.Selector), Author: "recovery"}}
+	ins := []input.Input{&input.SetHosts{}, &input.SetQueues{Properties: w.opt.properties(0, false, w.opt.Selector),
+		Author: "recovery"}}
 	for _, q := range append([]string{"root", "root.a"}, leaves...) {
 		ins = append(ins, &input.SetQueueState{Queue: q, State: yarn.QueueRunning})
 	}
@@ -102,7 +103,8 @@ func (w *world) labelAgain() []input.Input {
 func (w *world) unfinished() string {
 	if len(w.masters) > 0 {
 		m := w.masters[0]
-		return fmt.Sprintf("the AM of %s: phase %d, %d left, waiting for %v, holding %v, dead %v; %s", m.id, m.at, m.am.Left(), m.am.Waiting(), m.am.Held(), m.dead, w.describeApp(m.id.App))
+		return fmt.Sprintf("the AM of %s: phase %d, %d left, waiting for %v, holding %v, dead %v; %s", m.id, m.at,
+			m.am.Left(), m.am.Waiting(), m.am.Held(), m.dead, w.describeApp(m.id.App))
 	}
 	for _, c := range w.clients {
 		if c.busy || c.live > 0 {
@@ -122,7 +124,8 @@ func (w *world) unfinished() string {
 	text := ""
 	st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		if !a.State.Ended() {
-			text = fmt.Sprintf("%s, %s, attempt %d in state %d, %d outstanding, %d live", a.ID, a.State, a.Attempt, a.AttemptState, a.Outstanding, a.Live) + w.describeAsks(a)
+			text = fmt.Sprintf("%s, %s, attempt %d in state %d, %d outstanding, %d live", a.ID, a.State, a.Attempt,
+				a.AttemptState, a.Outstanding, a.Live) + w.describeAsks(a)
 		}
 		return text == ""
 	})
@@ -143,7 +146,8 @@ func (w *world) describeAsks(a *state.App) string {
 		out += fmt.Sprintf(", %d of %s for label %q", k.Count, k.Size, st.Labels.Name(k.Label))
 	}
 	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
-		out += fmt.Sprintf("; %s is %s of label %q with %s of %s", n.ID.Host, n.State, st.Labels.Name(n.Label), n.Allocated, n.Total)
+		out += fmt.Sprintf("; %s is %s of label %q with %s of %s", n.ID.Host, n.State, st.Labels.Name(n.Label),
+			n.Allocated, n.Total)
 		return true
 	})
 	return out
@@ -160,7 +164,8 @@ func (w *world) describeApp(id yarn.ApplicationID) string {
 		return "it is not there"
 	}
 	a := st.Apps.Get(slot)
-	out := fmt.Sprintf("it is %s, attempt %d in state %d, %d outstanding", a.State, a.Attempt, a.AttemptState, a.Outstanding)
+	out := fmt.Sprintf("it is %s, attempt %d in state %d, %d outstanding", a.State, a.Attempt, a.AttemptState,
+		a.Outstanding)
 	for _, k := range st.Containers.Of(a) {
 		out += fmt.Sprintf(", container %d %s on %s", k.Number, k.State, st.Nodes.Get(k.Node).ID.Host)
 	}
@@ -193,8 +198,10 @@ func (w *world) compareReplicas() {
 			w.check.fail("S1", "contents of replicas 0 and %d differ at %d: %v", r.id, index, snapshot.Diff(base, st))
 		}
 		st.Queues.Each(func(_ state.QueueSlot, q *state.Queue) bool {
-			if q.Used != (yarn.Resource{}) || q.Reserved != (yarn.Resource{}) || q.Pending != (yarn.Resource{}) || q.AMUsed != (yarn.Resource{}) || q.Runnable != 0 {
-				w.check.fail("S9", "in the end queue %s uses %s, %s reserved, %s pending, %s for AMs, %d runnable", q.Path, q.Used, q.Reserved, q.Pending, q.AMUsed, q.Runnable)
+			if q.Used != (yarn.Resource{}) || q.Reserved != (yarn.Resource{}) || q.Pending != (yarn.Resource{}) ||
+				q.AMUsed != (yarn.Resource{}) || q.Runnable != 0 {
+				w.check.fail("S9", "in the end queue %s uses %s, %s reserved, %s pending, %s for AMs, %d runnable", q.Path, q.Used,
+					q.Reserved, q.Pending, q.AMUsed, q.Runnable)
 			}
 			return true
 		})
@@ -219,12 +226,14 @@ func (w *world) applyUnknown() {
 	if w.check.broken() {
 		return
 	}
-	data := (&event.Batch{Level: 1, Events: []event.Event{&event.Audited{Who: "later"}, &unknownEvent{7}, &event.Audited{Who: "later"}}}).Encode()
+	data := (&event.Batch{Level: 1, Events: []event.Event{&event.Audited{Who: "later"}, &unknownEvent{7},
+		&event.Audited{Who: "later"}}}).Encode()
 	for _, r := range w.rs {
 		r.expectStop = true
 		res := r.m.Apply(&raft.Log{Index: w.log.last() + 1, Term: w.log.term, Type: raft.LogCommand, Data: data})
 		if err, _ := res.(error); err == nil || r.m.Failure() == nil {
-			w.check.fail("S1", "replica %d goes on past an event that it does not know and that a later build applies: %v", r.id, res)
+			w.check.fail("S1", "replica %d goes on past an event that it does not know and that a later build applies: %v", r.id,
+				res)
 		}
 	}
 }

@@ -121,7 +121,8 @@ func (c *checker) checkCompleted(node yarn.NodeID, all []input.ContainerStatus, 
 			continue
 		}
 		if k, ok := c.containerOf(s.Container); ok && k.OnNode && k.Node == node {
-			c.fail("S12", "the end of %s is acknowledged to %s and not in the log (by a deposed leader: %v)", s.Container, node, l.deposed > 0)
+			c.fail("S12", "the end of %s is acknowledged to %s and not in the log (by a deposed leader: %v)", s.Container, node,
+				l.deposed > 0)
 		}
 	}
 }
@@ -139,7 +140,8 @@ func (c *checker) pulled(in *input.Allocate, r *input.AllocateReply, k *call) {
 		}
 		t := grantAnswer{a.Resyncs, r.Response}
 		if have, ok := c.granted[g.Container]; ok && have.resyncs == t.resyncs && have != t {
-			c.fail("S12", "%s is told of %s in answer %d, and was in answer %d", in.Attempt, g.Container, r.Response, have.response)
+			c.fail("S12", "%s is told of %s in answer %d, and was in answer %d", in.Attempt, g.Container, r.Response,
+				have.response)
 		}
 		c.granted[g.Container] = t
 	}
@@ -150,10 +152,13 @@ func (c *checker) pulled(in *input.Allocate, r *input.AllocateReply, k *call) {
 		return
 	}
 	c.w.counts.Repeated++
-	same := slices.EqualFunc(had.Granted, r.Granted, func(x, y input.Granted) bool { return x.Container == y.Container }) &&
-		slices.EqualFunc(had.Completed, r.Completed, func(x, y input.ContainerStatus) bool { return x.Container == y.Container })
+	same := slices.EqualFunc(had.Granted, r.Granted,
+		func(x, y input.Granted) bool { return x.Container == y.Container }) &&
+		slices.EqualFunc(had.Completed, r.Completed,
+			func(x, y input.ContainerStatus) bool { return x.Container == y.Container })
 	if !same {
-		c.fail("S12", "answer %d to %s, repeated, is %+v %+v and was %+v %+v", r.Response, in.Attempt, r.Granted, r.Completed, had.Granted, had.Completed)
+		c.fail("S12", "answer %d to %s, repeated, is %+v %+v and was %+v %+v", r.Response, in.Attempt, r.Granted, r.Completed,
+			had.Granted, had.Completed)
 	}
 	c.warnedAgain(in, r, had)
 }

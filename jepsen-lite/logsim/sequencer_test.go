@@ -119,7 +119,8 @@ func TestLeaderWritesClusterLevel(t *testing.T) {
 		ask(t, seq, &input.Audit{Who: "op"})
 		for _, e := range log.entries {
 			if b, err := event.Decode(e); err != nil || b.Level > event.Level {
-				t.Errorf("S1: an entry of level %d in a cluster of level %d: replicas of the older build stop (%v)", b.Level, event.Level, err)
+				t.Errorf("S1: an entry of level %d in a cluster of level %d: replicas of the older build stop (%v)", b.Level,
+					event.Level, err)
 			}
 		}
 		if len(log.entries) == 0 {

@@ -47,7 +47,8 @@ func (s *services) tokens(n int) (t input.AppTokens) {
 }
 
 func (s *services) issue(kind string, n int) input.AppToken {
-	return input.AppToken{Kind: kind, Service: "service:1", Identifier: fmt.Append(nil, n), Password: []byte("secret"), MaxMillis: pick[int64](s.rng, 0, epochMillis+s.w.now+60_000)}
+	return input.AppToken{Kind: kind, Service: "service:1", Identifier: fmt.Append(nil, n), Password: []byte("secret"),
+		MaxMillis: pick[int64](s.rng, 0, epochMillis+s.w.now+60_000)}
 }
 
 // act makes one call that is due, and sends its result to the leader. The result of a call that
@@ -62,7 +63,8 @@ func (s *services) act() {
 	}
 	st, _ := l.r.m.Fork()
 	for t := range st.AppTokens.Tokens() {
-		if c := (serviceCall{token: t.Number}); t.NextMillis <= l.now() && !s.busy[c] && (t.Phase == apptoken.New || t.Phase == apptoken.Ending || t.Phase == apptoken.Kept && l.now() < t.EndMillis) {
+		if c := (serviceCall{token: t.Number}); t.NextMillis <= l.now() && !s.busy[c] &&
+			(t.Phase == apptoken.New || t.Phase == apptoken.Ending || t.Phase == apptoken.Kept && l.now() < t.EndMillis) {
 			s.report(c, s.call(t, l.now()))
 			return
 		}

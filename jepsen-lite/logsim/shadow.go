@@ -31,10 +31,12 @@ func (c *checker) shadow(r *replica, index uint64, rec record) {
 		return
 	}
 	if c.beside.LogDigest() != rec.digest {
-		c.fail("S1", "at %d the shadow's copy of the cluster has digest %016x, not %016x", index, c.beside.LogDigest(), rec.digest)
+		c.fail("S1", "at %d the shadow's copy of the cluster has digest %016x, not %016x", index,
+			c.beside.LogDigest(), rec.digest)
 	}
 	if _, own := c.beside.Digests(); c.beside.Same() && own != rec.digest {
-		c.fail("S1", "at %d the shadow of the same configuration has digest %016x, not %016x: %+v", index, own, rec.digest, c.beside.Report().Divergence)
+		c.fail("S1", "at %d the shadow of the same configuration has digest %016x, not %016x: %+v", index, own, rec.digest,
+			c.beside.Report().Divergence)
 	}
 }
 

@@ -32,12 +32,14 @@ func (p twinned) Plan(nowMillis int64, req input.Request) (input.Reply, []event.
 }
 
 // compare plans the same input on the twin and compares reply, events and state.
-func (p twinned) compare(twin *planner.Planner, nowMillis int64, req input.Request, reply input.Reply, events []event.Event) {
+func (p twinned) compare(twin *planner.Planner, nowMillis int64, req input.Request, reply input.Reply,
+	events []event.Event) {
 	again, same := twin.Plan(nowMillis, req)
 	p.w.counts.Twins++
 	switch {
 	case !bytes.Equal(bytesOf(events), bytesOf(same)):
-		p.w.check.fail("S1", "a planner made again decides otherwise about %T %+v:\n%s\nnot\n%s", req.Input, req.Input, formatEvents(same), formatEvents(events))
+		p.w.check.fail("S1", "a planner made again decides otherwise about %T %+v:\n%s\nnot\n%s", req.Input, req.Input,
+			formatEvents(same), formatEvents(events))
 	case !bytes.Equal(input.EncodeReply(nil, reply), input.EncodeReply(nil, again)):
 		p.w.check.fail("S1", "a planner made again answers %T with %+v, not %+v", req.Input, again, reply)
 	case twin.State().Digest() != p.State().Digest():

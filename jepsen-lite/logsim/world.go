@@ -65,14 +65,19 @@ func (c *Counts) Add(o Counts) {
 	for _, p := range []struct {
 		to   *int
 		from int
-	}{{&c.Steps, o.Steps}, {&c.Entries, o.Entries}, {&c.Skipped, o.Skipped}, {&c.Survived, o.Survived}, {&c.Dropped, o.Dropped},
-		{&c.Leaderships, o.Leaderships}, {&c.Terms, o.Terms}, {&c.Crashes, o.Crashes}, {&c.Restores, o.Restores}, {&c.Installs, o.Installs},
-		{&c.Snapshots, o.Snapshots}, {&c.Rollbacks, o.Rollbacks}, {&c.Acked, o.Acked}, {&c.Lost, o.Lost}, {&c.Doubled, o.Doubled},
-		{&c.Unknown, o.Unknown}, {&c.Twins, o.Twins}, {&c.Submitted, o.Submitted}, {&c.Allocated, o.Allocated}, {&c.Made, o.Made},
+	}{{&c.Steps, o.Steps}, {&c.Entries, o.Entries}, {&c.Skipped, o.Skipped}, {&c.Survived, o.Survived},
+		{&c.Dropped, o.Dropped},
+		{&c.Leaderships, o.Leaderships}, {&c.Terms, o.Terms}, {&c.Crashes, o.Crashes}, {&c.Restores, o.Restores},
+		{&c.Installs, o.Installs},
+		{&c.Snapshots, o.Snapshots}, {&c.Rollbacks, o.Rollbacks}, {&c.Acked, o.Acked}, {&c.Lost, o.Lost},
+		{&c.Doubled, o.Doubled},
+		{&c.Unknown, o.Unknown}, {&c.Twins, o.Twins}, {&c.Submitted, o.Submitted}, {&c.Allocated, o.Allocated},
+		{&c.Made, o.Made},
 		{&c.Fulfilled, o.Fulfilled}, {&c.Cancelled, o.Cancelled}, {&c.Completed, o.Completed}, {&c.Repeated, o.Repeated},
 		{&c.NodesLost, o.NodesLost}, {&c.Finished, o.Finished}, {&c.Killed, o.Killed}, {&c.Failed, o.Failed},
 		{&c.KeysReused, o.KeysReused}, {&c.Released, o.Released}, {&c.Again, o.Again}, {&c.Resyncs, o.Resyncs},
-		{&c.Warned, o.Warned}, {&c.Inside, o.Inside}, {&c.Withdrawn, o.Withdrawn}, {&c.Preempted, o.Preempted}, {&c.Told, o.Told}, {&c.Forecast, o.Forecast}, {&c.Shadowed, o.Shadowed},
+		{&c.Warned, o.Warned}, {&c.Inside, o.Inside}, {&c.Withdrawn, o.Withdrawn}, {&c.Preempted, o.Preempted},
+		{&c.Told, o.Told}, {&c.Forecast, o.Forecast}, {&c.Shadowed, o.Shadowed},
 		{&c.Declared, o.Declared}, {&c.Borrowed, o.Borrowed}} {
 		*p.to += p.from
 	}
@@ -100,7 +105,8 @@ func (r Result) String() string {
 	if !r.Failed() {
 		return fmt.Sprintf("seed %d: trace %016x, %+v", r.Seed, r.Trace, r.Counts)
 	}
-	return fmt.Sprintf("seed %d: %s\n... history:\n%s", r.Seed, strings.Join(r.Faults, "\n"), strings.Join(r.History, "\n"))
+	return fmt.Sprintf("seed %d: %s\n... history:\n%s", r.Seed, strings.Join(r.Faults, "\n"),
+		strings.Join(r.History, "\n"))
 }
 
 // Run runs a seed to its end or to the first violation.
@@ -114,7 +120,8 @@ func Run(opt Options) (res Result) {
 			w.check.fail("S7", "panic: %v\n%s", p, debug.Stack())
 		}
 		w.counts.Steps = w.steps
-		res = Result{Seed: opt.Seed, Trace: uint64(w.trace), Counts: w.counts, Events: w.events, Faults: w.check.faults, History: w.check.tail()}
+		res = Result{Seed: opt.Seed, Trace: uint64(w.trace), Counts: w.counts, Events: w.events, Faults: w.check.faults,
+			History: w.check.tail()}
 	}()
 	w.boot()
 	for w.steps < opt.Steps && !w.check.broken() {

@@ -63,7 +63,8 @@ func applications(calls []history.Call) []Part {
 	}
 	var out []Part
 	for _, id := range g.names {
-		out = append(out, Part{Kind: "application", Name: id, calls: g.calls[id], model: applicationModel, facts: facts{finishes: finishes[id]}})
+		out = append(out, Part{Kind: "application", Name: id, calls: g.calls[id], model: applicationModel,
+			facts: facts{finishes: finishes[id]}})
 	}
 	return out
 }

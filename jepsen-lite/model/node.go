@@ -32,7 +32,8 @@ func nodes(calls []history.Call) []Part {
 	}
 	var out []Part
 	for _, name := range g.names {
-		out = append(out, Part{Kind: "node", Name: name, calls: g.calls[name], model: nodeModel, facts: facts{registers: registers[name]}})
+		out = append(out, Part{Kind: "node", Name: name, calls: g.calls[name], model: nodeModel,
+			facts: facts{registers: registers[name]}})
 	}
 	return out
 }

@@ -58,7 +58,8 @@ func (p *Part) Check(limit time.Duration) Result {
 	case porcupine.Ok:
 		return Result{Legal: true}
 	case porcupine.Unknown:
-		return Result{Undecided: true, Text: fmt.Sprintf("%s %s: no answer within %s for %d operations", p.Kind, p.Name, limit, len(p.calls))}
+		return Result{Undecided: true, Text: fmt.Sprintf("%s %s: no answer within %s for %d operations", p.Kind, p.Name,
+			limit, len(p.calls))}
 	}
 	return p.explain(limit)
 }
@@ -178,7 +179,8 @@ func describeValue(v *history.Value) string {
 	}
 	out := ""
 	for _, f := range []struct{ name, text string }{
-		{"", v.App}, {"", v.Attempt}, {"", v.Queue}, {"", v.Node}, {"", v.Reservation}, {"", v.Name}, {"", v.State}, {"", v.Code}, {"", v.Text},
+		{"", v.App}, {"", v.Attempt}, {"", v.Queue}, {"", v.Node}, {"", v.Reservation}, {"", v.Name}, {"", v.State},
+		{"", v.Code}, {"", v.Text},
 	} {
 		if f.text != "" {
 			out += " " + f.text

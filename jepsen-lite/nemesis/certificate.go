@@ -14,8 +14,12 @@ import (
 // Certificates returns the faults of certificates that end while their replicas run.
 func Certificates() []Fault {
 	return []Fault{
-		{Name: "certificate-ends", Kind: harness.Certs, Text: "the certificate of one replica ends; it is killed, refuses to start, and gets a new one", Hold: seconds(0, 2), Inject: certificateEnds},
-		{Name: "certificates-end", Kind: harness.Certs, Text: "the certificates of all replicas end, the leader is killed, and all get new ones", Hold: seconds(0, 2), Inject: certificatesEnd},
+		{Name: "certificate-ends", Kind: harness.Certs,
+			Text: "the certificate of one replica ends; it is killed, refuses to start, and gets a new one", Hold: seconds(0, 2),
+			Inject: certificateEnds},
+		{Name: "certificates-end", Kind: harness.Certs,
+			Text: "the certificates of all replicas end, the leader is killed, and all get new ones", Hold: seconds(0, 2),
+			Inject: certificatesEnd},
 	}
 }
 
@@ -139,7 +143,8 @@ func (e *Env) tells(ctx context.Context, problem string, of ...*harness.Replica)
 			return false
 		})
 		if err != nil {
-			e.violated("health", "nobody says within %s of %s: %q; the last one lists %q", toldWithin, e.moment.Fault, r.ID+": "+problem, said)
+			e.violated("health", "nobody says within %s of %s: %q; the last one lists %q", toldWithin, e.moment.Fault,
+				r.ID+": "+problem, said)
 		}
 	}
 }

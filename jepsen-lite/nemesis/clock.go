@@ -12,9 +12,12 @@ import (
 // process's timers continue.
 func Clocks() []Fault {
 	return []Fault{
-		{Name: "clock-step", Kind: harness.Clock, Text: "one replica's clock jumps by 1 s to 1 h, forward or back", Hold: seconds(1, 8), Inject: clockStep},
-		{Name: "clock-drift", Kind: harness.Clock, Text: "one replica's clock is up to a tenth too fast or too slow", Hold: seconds(3, 10), Inject: clockDrift},
-		{Name: "clock-flicker", Kind: harness.Clock, Text: "one replica's clock jumps to and fro, several times a second", Inject: clockFlicker},
+		{Name: "clock-step", Kind: harness.Clock, Text: "one replica's clock jumps by 1 s to 1 h, forward or back",
+			Hold: seconds(1, 8), Inject: clockStep},
+		{Name: "clock-drift", Kind: harness.Clock, Text: "one replica's clock is up to a tenth too fast or too slow",
+			Hold: seconds(3, 10), Inject: clockDrift},
+		{Name: "clock-flicker", Kind: harness.Clock, Text: "one replica's clock jumps to and fro, several times a second",
+			Inject: clockFlicker},
 	}
 }
 

@@ -20,17 +20,26 @@ const (
 // Disks returns the faults of disks below a running replica.
 func Disks() []Fault {
 	return []Fault{
-		{Name: "power-cut", Kind: harness.PowerLoss, Text: "one replica's file system loses what was not synced, and its process", Hold: seconds(0, 2), Inject: powerCut},
+		{Name: "power-cut", Kind: harness.PowerLoss,
+			Text: "one replica's file system loses what was not synced, and its process", Hold: seconds(0, 2), Inject: powerCut},
 		{Name: "power-cut-all", Kind: harness.PowerLoss, Text: "the same to all replicas at once", Inject: powerCutAll},
-		{Name: "disk-reserve", Kind: harness.DiskFull, Disk: true, Text: "a disk with less than the reserve free", Hold: seconds(3, 8), Inject: fill(harness.ReserveMB*3/4, false)},
-		{Name: "disk-stop", Kind: harness.DiskFull, Disk: true, Text: "a disk with less than the stop level free", Hold: seconds(3, 8), Inject: fill(harness.StopMB*3/4, false)},
-		{Name: "disk-full", Kind: harness.DiskFull, Disk: true, Text: "a disk with no byte free", Hold: seconds(3, 8), Inject: fill(0, true)},
-		{Name: "no-inodes", Kind: harness.DiskFull, Disk: true, Text: "a file system with space but no inode: snapshots fail, the log goes on", Hold: seconds(0, 4), Inject: noInodes},
+		{Name: "disk-reserve", Kind: harness.DiskFull, Disk: true, Text: "a disk with less than the reserve free",
+			Hold: seconds(3, 8), Inject: fill(harness.ReserveMB*3/4, false)},
+		{Name: "disk-stop", Kind: harness.DiskFull, Disk: true, Text: "a disk with less than the stop level free",
+			Hold: seconds(3, 8), Inject: fill(harness.StopMB*3/4, false)},
+		{Name: "disk-full", Kind: harness.DiskFull, Disk: true, Text: "a disk with no byte free", Hold: seconds(3, 8),
+			Inject: fill(0, true)},
+		{Name: "no-inodes", Kind: harness.DiskFull, Disk: true,
+			Text: "a file system with space but no inode: snapshots fail, the log goes on", Hold: seconds(0, 4),
+			Inject: noInodes},
 		{Name: "fsync-fails", Kind: harness.SyncFails, Disk: true, Text: "every sync fails with EIO", Inject: syncFails},
 		{Name: "write-fails", Kind: harness.SyncFails, Disk: true, Text: "writes fail with ENOSPC", Inject: writeFails},
-		{Name: "slow-disk", Kind: harness.SlowDisk, Disk: true, Text: "every sync takes 20 to 500 ms longer", Hold: seconds(3, 10), Inject: slowDisk},
-		{Name: "hung-disk", Kind: harness.HungDisk, Disk: true, Text: "writes and syncs do not return; then they do", Inject: hungDisk},
-		{Name: "short-hang", Kind: harness.HungDisk, Disk: true, Text: "the same for 1 to 12 s, which a replica survives", Hold: seconds(1, 12), Inject: shortHang},
+		{Name: "slow-disk", Kind: harness.SlowDisk, Disk: true, Text: "every sync takes 20 to 500 ms longer",
+			Hold: seconds(3, 10), Inject: slowDisk},
+		{Name: "hung-disk", Kind: harness.HungDisk, Disk: true, Text: "writes and syncs do not return; then they do",
+			Inject: hungDisk},
+		{Name: "short-hang", Kind: harness.HungDisk, Disk: true, Text: "the same for 1 to 12 s, which a replica survives",
+			Hold: seconds(1, 12), Inject: shortHang},
 	}
 }
 
@@ -92,7 +101,8 @@ func fill(leaveMB int64, mayEnd bool) func(context.Context, *Env) (Heal, error) 
 		began := time.Now()
 		return func(ctx context.Context) error {
 			if !mayEnd && !r.Running() {
-				e.violated("disk", "%s ended %s after its disk had %d MiB left; it was to go on without writing", r.ID, time.Since(began).Round(time.Second), leaveMB)
+				e.violated("disk", "%s ended %s after its disk had %d MiB left; it was to go on without writing", r.ID,
+					time.Since(began).Round(time.Second), leaveMB)
 			}
 			if err := r.Disk.Free(); err != nil {
 				return err
@@ -162,7 +172,8 @@ func (e *Env) awaitFatalExit(ctx context.Context, r *harness.Replica, within tim
 			return nil
 		}
 	}
-	e.violated("disk", "%s ended with %d because of %s; expected %v: %s", r.ID, x.Code, e.moment.Fault, codes, lastLines(x.Said, 3))
+	e.violated("disk", "%s ended with %d because of %s; expected %v: %s", r.ID, x.Code, e.moment.Fault, codes,
+		lastLines(x.Said, 3))
 	return nil
 }
 

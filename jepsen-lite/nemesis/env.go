@@ -92,7 +92,8 @@ type Fault struct {
 
 // All returns all faults.
 func All() []Fault {
-	return slices.Concat(Processes(), Stdio(), Links(), Disks(), Files(), Certificates(), Membership(), Clocks(), Failpoints(), Strangers(), Upgrades(), Others())
+	return slices.Concat(Processes(), Stdio(), Links(), Disks(), Files(), Certificates(), Membership(), Clocks(),
+		Failpoints(), Strangers(), Upgrades(), Others())
 }
 
 // Find returns a fault by its name.

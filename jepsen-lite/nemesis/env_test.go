@@ -14,7 +14,8 @@ import (
 )
 
 func testEnv(h *history.History) *Env {
-	return &Env{Rand: rand.New(rand.NewPCG(1, 2)), Record: history.NewRecorder(h, func() int64 { return int64(len(h.Faults)) }), Note: func(string, ...any) {}}
+	return &Env{Rand: rand.New(rand.NewPCG(1, 2)),
+		Record: history.NewRecorder(h, func() int64 { return int64(len(h.Faults)) }), Note: func(string, ...any) {}}
 }
 
 // TestDo checks that a fault is held for its time and healed, also when the run is interrupted, and
@@ -33,10 +34,12 @@ func TestDo(t *testing.T) {
 				}, nil
 			}}
 		began := time.Now()
-		if m := e.Do(t.Context(), f, 0.5); m.Err != nil || healed != 1 || time.Since(began) != 5*time.Second || m.Ended.IsZero() {
+		if m := e.Do(t.Context(), f, 0.5); m.Err != nil || healed != 1 || time.Since(began) != 5*time.Second ||
+			m.Ended.IsZero() {
 			t.Errorf("%+v, healed %d times after %s", m, healed, time.Since(began))
 		}
-		if len(h.Faults) != 2 || h.Faults[0].When != history.Begin || h.Faults[1].When != history.End || h.Faults[0].ID != h.Faults[1].ID || h.Faults[1].Text != "somebody" {
+		if len(h.Faults) != 2 || h.Faults[0].When != history.Begin || h.Faults[1].When != history.End ||
+			h.Faults[0].ID != h.Faults[1].ID || h.Faults[1].Text != "somebody" {
 			t.Errorf("faults in the history %+v, want the begin and the end of one fault, the end with text \"somebody\"",
 				h.Faults)
 		}
@@ -96,7 +99,8 @@ func TestDoFails(t *testing.T) {
 		m = e.Do(t.Context(), Fault{Name: "z", Hold: seconds(100, 200), Inject: func(context.Context, *Env) (Heal, error) {
 			return func(context.Context) error { healed = true; return sick }, ErrNotNow
 		}}, 1)
-		if !healed || errors.Is(m.Err, ErrNotNow) != (sick == nil) || !errors.Is(m.Err, sick) && sick != nil || m.Ended.IsZero() || len(h.Faults) != before+2 {
+		if !healed || errors.Is(m.Err, ErrNotNow) != (sick == nil) || !errors.Is(m.Err, sick) && sick != nil ||
+			m.Ended.IsZero() || len(h.Faults) != before+2 {
 			t.Errorf("half of a fault: %+v, healed %v, %d lines", m, healed, len(h.Faults)-before)
 		}
 	}
@@ -112,7 +116,8 @@ func TestDiskFaults(t *testing.T) {
 		}
 	}
 	h := history.New()
-	testEnv(h).Do(t.Context(), Fault{Name: "x", Disk: true, Inject: func(context.Context, *Env) (Heal, error) { return nil, nil }}, 1)
+	testEnv(h).Do(t.Context(), Fault{Name: "x", Disk: true,
+		Inject: func(context.Context, *Env) (Heal, error) { return nil, nil }}, 1)
 	if !h.Faults[0].Disk {
 		t.Errorf("fault in the history %+v, want Disk", h.Faults[0])
 	}

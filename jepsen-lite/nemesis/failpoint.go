@@ -14,18 +14,31 @@ import (
 // is durable, between planning and proposing, between winning an election and acting on it.
 func Failpoints() []Fault {
 	return []Fault{
-		{Name: "crash-writing", Kind: harness.Failpoints, Text: "one replica crashes at a named place while it writes or applies", Inject: failpoint(writing, false)},
-		{Name: "crash-leading", Kind: harness.Failpoints, Text: "the leader crashes at a named place of its work", Inject: failpoint(leading, false)},
-		{Name: "crash-electing", Kind: harness.Failpoints, Text: "the leader is killed, and who follows crashes within the election", Inject: failpoint(electing, false)},
-		{Name: "crash-snapshot", Kind: harness.Failpoints, Text: "one replica crashes at a named place of making a snapshot", Inject: failpoint(making, false)},
-		{Name: "crash-starting", Kind: harness.Failpoints, Text: "one replica crashes again while it starts", Inject: failpoint(starting, false)},
-		{Name: "crash-members", Kind: harness.Failpoints, Text: "somebody crashes at a named place of letting a replica in or out", Inject: failpoint(changing, false)},
-		{Name: "crash-restarting", Kind: harness.Delay, Text: "a leader crashes while it restarts its raft in place, for a transfer that got stuck", Inject: failpoint(restarting, false)},
-		{Name: "hold-writing", Kind: harness.Failpoints, Text: "one replica stands still for a moment where it writes or applies", Inject: failpoint(writing, true)},
-		{Name: "hold-leading", Kind: harness.Failpoints, Text: "the leader stands still for a moment at a named place of its work", Inject: failpoint(leading, true)},
-		{Name: "hold-electing", Kind: harness.Failpoints, Text: "who follows a killed leader stands still within the election", Inject: failpoint(electing, true)},
-		{Name: "hold-members", Kind: harness.Failpoints, Text: "somebody stands still for a moment where a replica is let in or out", Inject: failpoint(changing, true)},
-		{Name: "hold-restarting", Kind: harness.Delay, Text: "a leader stands still for a moment while it restarts its raft in place", Inject: failpoint(restarting, true)},
+		{Name: "crash-writing", Kind: harness.Failpoints,
+			Text: "one replica crashes at a named place while it writes or applies", Inject: failpoint(writing, false)},
+		{Name: "crash-leading", Kind: harness.Failpoints, Text: "the leader crashes at a named place of its work",
+			Inject: failpoint(leading, false)},
+		{Name: "crash-electing", Kind: harness.Failpoints,
+			Text: "the leader is killed, and who follows crashes within the election", Inject: failpoint(electing, false)},
+		{Name: "crash-snapshot", Kind: harness.Failpoints, Text: "one replica crashes at a named place of making a snapshot",
+			Inject: failpoint(making, false)},
+		{Name: "crash-starting", Kind: harness.Failpoints, Text: "one replica crashes again while it starts",
+			Inject: failpoint(starting, false)},
+		{Name: "crash-members", Kind: harness.Failpoints,
+			Text: "somebody crashes at a named place of letting a replica in or out", Inject: failpoint(changing, false)},
+		{Name: "crash-restarting", Kind: harness.Delay,
+			Text:   "a leader crashes while it restarts its raft in place, for a transfer that got stuck",
+			Inject: failpoint(restarting, false)},
+		{Name: "hold-writing", Kind: harness.Failpoints,
+			Text: "one replica stands still for a moment where it writes or applies", Inject: failpoint(writing, true)},
+		{Name: "hold-leading", Kind: harness.Failpoints,
+			Text: "the leader stands still for a moment at a named place of its work", Inject: failpoint(leading, true)},
+		{Name: "hold-electing", Kind: harness.Failpoints,
+			Text: "who follows a killed leader stands still within the election", Inject: failpoint(electing, true)},
+		{Name: "hold-members", Kind: harness.Failpoints,
+			Text: "somebody stands still for a moment where a replica is let in or out", Inject: failpoint(changing, true)},
+		{Name: "hold-restarting", Kind: harness.Delay,
+			Text: "a leader stands still for a moment while it restarts its raft in place", Inject: failpoint(restarting, true)},
 	}
 }
 
@@ -129,7 +142,8 @@ func (e *Env) afterFailpoint(set harness.FailpointAction, voters []*harness.Repl
 		}
 		for _, r := range voters {
 			err := e.awaitBack(ctx, r)
-			if err != nil && set.Hold == 0 && !r.Running() && r.Reached(set) { // it reached the failpoint before that was removed
+			// it reached the failpoint before that was removed
+			if err != nil && set.Hold == 0 && !r.Running() && r.Reached(set) {
 				err = e.restart(ctx, r)
 			}
 			if err != nil {

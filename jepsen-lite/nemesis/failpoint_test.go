@@ -8,7 +8,8 @@ import (
 // every site is complete.
 func TestLeastTried(t *testing.T) {
 	e := testEnv(nil)
-	for name, list := range map[string][]site{"writing": writing, "leading": leading, "electing": electing, "making": making, "starting": starting, "changing": changing, "restarting": restarting} {
+	for name, list := range map[string][]site{"writing": writing, "leading": leading, "electing": electing,
+		"making": making, "starting": starting, "changing": changing, "restarting": restarting} {
 		e.tried = nil
 		for round := 1; round <= 3; round++ {
 			for range list {

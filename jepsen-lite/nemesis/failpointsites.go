@@ -22,30 +22,39 @@ type site struct {
 // The sites of all failpoints.
 var (
 	writing = []site{
-		{"store.entries", 40, anyVoter, noAction, false, false}, {"entries.stored", 40, anyVoter, noAction, false, false}, {"entry.applied", 40, anyVoter, noAction, false, false},
+		{"store.entries", 40, anyVoter, noAction, false, false}, {"entries.stored", 40, anyVoter, noAction, false, false},
+		{"entry.applied", 40, anyVoter, noAction, false, false},
 		{"entries.deleted", 1, theLeader, diverge, false, false},
 	}
 	leading = []site{
-		{"batch.closed", 40, theLeader, noAction, false, false}, {"batch.proposed", 40, theLeader, noAction, false, false}, {"batch.applied", 40, theLeader, noAction, false, false},
-		{"read.indexed", 10, theLeader, noAction, false, false}, {"transfer.begun", 1, theLeader, handOver, false, false}, {"leadership.ended", 1, theLeader, handOver, false, false},
+		{"batch.closed", 40, theLeader, noAction, false, false}, {"batch.proposed", 40, theLeader, noAction, false, false},
+		{"batch.applied", 40, theLeader, noAction, false, false},
+		{"read.indexed", 10, theLeader, noAction, false, false}, {"transfer.begun", 1, theLeader, handOver, false, false},
+		{"leadership.ended", 1, theLeader, handOver, false, false},
 		{"member.changed", 1, theLeader, demoteOne, false, false},
 	}
 	electing = []site{
-		{"store.value", 2, theOthers, killIt, false, false}, {"value.stored", 2, theOthers, killIt, false, false}, {"crash.stand", 1, theOthers, killIt, false, false},
+		{"store.value", 2, theOthers, killIt, false, false}, {"value.stored", 2, theOthers, killIt, false, false},
+		{"crash.stand", 1, theOthers, killIt, false, false},
 		{"leadership.barrier", 1, theOthers, killIt, false, false}, {"leadership.begun", 1, theOthers, killIt, false, false},
 	}
 	making = []site{
-		{"state.forked", 1, anyVoter, snapshotNow, false, false}, {"snapshot.verified", 1, anyVoter, snapshotNow, false, false}, {"snapshot.finished", 1, anyVoter, snapshotNow, false, false},
+		{"state.forked", 1, anyVoter, snapshotNow, false, false},
+		{"snapshot.verified", 1, anyVoter, snapshotNow, false, false},
+		{"snapshot.finished", 1, anyVoter, snapshotNow, false, false},
 	}
 	starting = []site{
-		{"state.read", 1, anyVoter, fromSnapshot, true, false}, {"snapshot.applied", 1, anyVoter, fromSnapshot, true, false}, {"store.value", 1, anyVoter, restart, true, false},
+		{"state.read", 1, anyVoter, fromSnapshot, true, false}, {"snapshot.applied", 1, anyVoter, fromSnapshot, true, false},
+		{"store.value", 1, anyVoter, restart, true, false},
 		{"store.entries", 1, anyVoter, restart, true, false}, {"entry.applied", 5, anyVoter, restart, true, false},
 	}
 	changing = []site{
-		{"member.changed", 3, theLeader, inAndOut, false, true}, {"member.left", 1, anyVoter, inAndOut, false, true}, {"removed.here", 1, theSpare, inAndOut, true, true},
+		{"member.changed", 3, theLeader, inAndOut, false, true}, {"member.left", 1, anyVoter, inAndOut, false, true},
+		{"removed.here", 1, theSpare, inAndOut, true, true},
 	}
 	restarting = []site{
-		{"restart.stopped", 1, theLeader, stuckTransfer, false, false}, {"restart.started", 1, theLeader, stuckTransfer, false, false},
+		{"restart.stopped", 1, theLeader, stuckTransfer, false, false},
+		{"restart.started", 1, theLeader, stuckTransfer, false, false},
 	}
 )
 
@@ -96,7 +105,8 @@ func handOver(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness
 func demoteOne(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.Replica) error {
 	_, r, err := e.follower(ctx)
 	if err == nil {
-		_ = e.cli(ctx, history.Promote, history.Value{Replica: r.ID}, "cluster", "demote", r.ID) // the command fails when the leader crashes
+		// the command fails when the leader crashes
+		_ = e.cli(ctx, history.Promote, history.Value{Replica: r.ID}, "cluster", "demote", r.ID)
 	}
 	return err
 }
@@ -129,7 +139,8 @@ func diverge(ctx context.Context, e *Env, leader *harness.Replica, _ []*harness.
 			err = errors.Join(err, e.cutBoth(leader.ID, o.ID, harness.Drop))
 		}
 	}
-	_ = await(ctx, "another one leads", reachWithin, func() bool { // on a timeout no replica reaches the failpoint, which failpoint records
+	// on a timeout no replica reaches the failpoint, which failpoint records
+	_ = await(ctx, "another one leads", reachWithin, func() bool {
 		now := e.Cluster.Leader(ctx)
 		return now != nil && now != leader
 	})

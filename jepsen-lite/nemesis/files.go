@@ -22,7 +22,9 @@ func Files() []Fault {
 		{Name: "truncate", Kind: harness.Damage, Text: "one file of a stopped replica loses its end", Inject: truncate},
 		{Name: "roll-back", Kind: harness.Damage, Text: "a replica's disk is that of some time ago", Inject: rollBack},
 		{Name: "lost-disk", Kind: harness.LostDisk, Text: "a replica's disk is empty", Inject: lostDisk},
-		{Name: "empty-first", Kind: harness.LostDisk, Text: "the replica that clients name first is killed, and starts with an empty disk", Hold: seconds(0, 2), Inject: emptyFirst},
+		{Name: "empty-first", Kind: harness.LostDisk,
+			Text: "the replica that clients name first is killed, and starts with an empty disk", Hold: seconds(0, 2),
+			Inject: emptyFirst},
 		{Name: "read-only", Kind: harness.ReadOnly, Text: "a replica's file system is mounted read-only", Inject: readOnly},
 	}
 }
@@ -139,7 +141,8 @@ func damage(ctx context.Context, e *Env, change func(file string, b []byte) []by
 	}
 	r.Expect()
 	outcome, err := e.outcome(ctx, r)
-	e.Record.Note(&history.Fault{Kind: e.moment.Fault, When: history.Once, On: []string{r.ID}, Text: e.moment.Text, Outcome: outcome})
+	e.Record.Note(&history.Fault{Kind: e.moment.Fault, When: history.Once, On: []string{r.ID}, Text: e.moment.Text,
+		Outcome: outcome})
 	e.moment.Text += ": " + string(outcome)
 	if outcome == history.Unread {
 		before.drop()
@@ -162,7 +165,8 @@ func (e *Env) outcome(ctx context.Context, r *harness.Replica) (history.Outcome,
 	gone, err := r.AwaitExit(withReady(ctx, ready))
 	if err == nil {
 		if gone.Code == 0 || gone.Code == 2 || gone.Signal != "" {
-			e.violated("S16", "%s met damaged files (%s) and ended with %d%s: %s", r.ID, e.moment.Text, gone.Code, gone.Signal, lastLines(gone.Said, 5))
+			e.violated("S16", "%s met damaged files (%s) and ended with %d%s: %s", r.ID, e.moment.Text, gone.Code, gone.Signal,
+				lastLines(gone.Said, 5))
 		}
 		return history.Stopped, nil
 	}

@@ -81,7 +81,8 @@ func (e *Env) judgeBeats(ctx context.Context, from time.Time) {
 	sleep(ctx, beatsAfter)
 	gap := e.BeatGap(from, time.Now())
 	if gap > beatsWithin {
-		e.violated("hostile", "a node waited %s for the answer to a heartbeat beside %s", gap.Round(time.Millisecond), e.moment.Fault)
+		e.violated("hostile", "a node waited %s for the answer to a heartbeat beside %s", gap.Round(time.Millisecond),
+			e.moment.Fault)
 	}
 	e.moment.Text += fmt.Sprintf("; nodes waited %s at most", gap.Round(time.Millisecond))
 	e.Note("  %s", e.moment.Text)
@@ -113,19 +114,24 @@ func hadoopSentences() [][]byte {
 	sasl := hadoop.Preamble(hadoop.AuthSasl)
 	tracker := helloHadoop(hadoop.TrackerProtocol)
 	beat := hadoop.Request(0, hadoop.TrackerProtocol, "nodeHeartbeat", make([]byte, 200))
-	return [][]byte{hadoop.Preamble(hadoop.AuthNone)[:5], tracker, slices.Concat(tracker, beat[:len(beat)/2]), slices.Concat(tracker, announced(3<<20, 1, 2, 3)),
+	return [][]byte{hadoop.Preamble(hadoop.AuthNone)[:5], tracker, slices.Concat(tracker, beat[:len(beat)/2]),
+		slices.Concat(tracker, announced(3<<20, 1, 2, 3)),
 		sasl, slices.Concat(sasl, negotiate()), slices.Concat(sasl, negotiate(), chosen(nil)[:20]),
-		slices.Concat(helloHadoop(hadoop.ClientProtocol), slices.Repeat(hadoop.Request(1, hadoop.ClientProtocol, "getClusterNodes", nil), 20))}
+		slices.Concat(helloHadoop(hadoop.ClientProtocol),
+			slices.Repeat(hadoop.Request(1, hadoop.ClientProtocol, "getClusterNodes", nil), 20))}
 }
 
 // badFrames sends malformed frames: cut at every fifth length, too long, of another version, and
 // random.
 func badFrames(ctx context.Context, address string, rng *rand.Rand) {
-	whole := slices.Concat(helloHadoop(hadoop.ClientProtocol), hadoop.Request(0, hadoop.ClientProtocol, "getClusterMetrics", nil))
+	whole := slices.Concat(helloHadoop(hadoop.ClientProtocol),
+		hadoop.Request(0, hadoop.ClientProtocol, "getClusterMetrics", nil))
 	hi := helloHadoop(hadoop.ClientProtocol)
 	bad := [][]byte{[]byte("GET / HTTP/1.1\r\n\r\n"), []byte("hrpc\x04\x00\x00"), []byte("hrpc\x09\x00\x55"),
-		slices.Concat([]byte("hrpc\x09\x00\x00"), announced(0x7fffffff)), slices.Concat([]byte("hrpc\x09\x00\xdf"), announced(0xffffffff)),
-		slices.Concat(hi, announced(256<<20)), slices.Concat(hi, announced(4<<20-1, make([]byte, 1<<20)...)), slices.Concat(hi, announced(2, 0xff, 0xff)),
+		slices.Concat([]byte("hrpc\x09\x00\x00"), announced(0x7fffffff)),
+		slices.Concat([]byte("hrpc\x09\x00\xdf"), announced(0xffffffff)),
+		slices.Concat(hi, announced(256<<20)), slices.Concat(hi, announced(4<<20-1, make([]byte, 1<<20)...)),
+		slices.Concat(hi, announced(2, 0xff, 0xff)),
 		slices.Concat(hi, announced(0)), slices.Concat(hi, hi), hello(1)}
 	for n := 1; n < len(whole); n += 5 {
 		bad = append(bad, whole[:n])
@@ -166,7 +172,8 @@ func sendGarbage(address string, b []byte, listens bool) {
 // token for a caller without one.
 func (e *Env) wrongCalls(ctx context.Context, address string) {
 	for range 20 {
-		for _, call := range [][2]string{{hadoop.MasterProtocol, "allocate"}, {hadoop.MasterProtocol, "finishApplicationMaster"}, {hadoop.AdminProtocol, "shutDown"},
+		for _, call := range [][2]string{{hadoop.MasterProtocol, "allocate"},
+			{hadoop.MasterProtocol, "finishApplicationMaster"}, {hadoop.AdminProtocol, "shutDown"},
 			{"java.lang.Runtime", "exec"}, {hadoop.TrackerProtocol, "shutDown"}, {hadoop.ClientProtocol, "exec"}} {
 			if ctx.Err() != nil {
 				return

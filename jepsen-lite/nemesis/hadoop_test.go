@@ -57,7 +57,8 @@ func believe(c net.Conn) {
 		b := slices.Concat([]byte{byte(len(head))}, head)
 		body := hadoop.Bytes(nil, 4, challenge)
 		b = slices.Concat(b, []byte{byte(len(body))}, body)
-		_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)) // the caller may have closed the connection
+		// the caller may have closed the connection
+		_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...))
 	}
 }
 

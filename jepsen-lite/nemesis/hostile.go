@@ -73,9 +73,12 @@ func dial(address string) (net.Conn, error) {
 // noise sends bytes that belong to no protocol, and incomplete messages of some.
 func noise(ctx context.Context, e *Env, address string) {
 	sentences := [][]byte{
-		[]byte("GET / HTTP/1.1\r\n"), []byte("POST /v1/inputs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999\r\n\r\n"),
-		[]byte("RMDP"), []byte("RMDP\x01\xff\xff"), []byte("RMDP\x02\x00\x10"), []byte("RMDP\x01\x00\x00"), []byte("\x16\x03\x01\x02\x00\x01"), []byte("hrpc\x09\x00\x00"), nil,
-		append(hello(1), make([]byte, 4096)...), append(hello(2), 0xff, 0xff, 0xff, 0xff), append(hello(3), "\xff\xff\xff\xff\x01\x01\x00\x00"...), append(hello(9), 1, 2, 3),
+		[]byte("GET / HTTP/1.1\r\n"),
+		[]byte("POST /v1/inputs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99999999999\r\n\r\n"),
+		[]byte("RMDP"), []byte("RMDP\x01\xff\xff"), []byte("RMDP\x02\x00\x10"), []byte("RMDP\x01\x00\x00"),
+		[]byte("\x16\x03\x01\x02\x00\x01"), []byte("hrpc\x09\x00\x00"), nil,
+		append(hello(1), make([]byte, 4096)...), append(hello(2), 0xff, 0xff, 0xff, 0xff),
+		append(hello(3), "\xff\xff\xff\xff\x01\x01\x00\x00"...), append(hello(9), 1, 2, 3),
 	}
 	for i := 0; i < 200 && ctx.Err() == nil; i++ {
 		c, err := dial(address)
@@ -119,7 +122,8 @@ func endless(ctx context.Context, address string) {
 		return
 	}
 	defer c.Close()
-	_, _ = c.Write([]byte("GET /v1/cluster HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ")) // the server may have closed the connection
+	// the server may have closed the connection
+	_, _ = c.Write([]byte("GET /v1/cluster HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: "))
 	line := []byte(strings.Repeat("x", 1024))
 	for i := 0; i < 4096 && ctx.Err() == nil; i++ {
 		if _, err := c.Write(line); err != nil {

@@ -13,25 +13,36 @@ import (
 func Links() []Fault {
 	hold := seconds(1, 8)
 	return []Fault{
-		{Name: "isolate", Kind: harness.Partition, Text: "one replica is cut off from the others; clients reach it still", Hold: hold, Inject: isolate(harness.Drop, false)},
-		{Name: "isolate-all", Kind: harness.Partition, Text: "one replica is cut off from everybody", Hold: hold, Inject: isolate(harness.Drop, true)},
-		{Name: "isolate-reject", Kind: harness.Partition, Text: "the same, and its connections are refused or reset", Hold: hold, Inject: isolate(harness.Reject, false)},
-		{Name: "halves", Kind: harness.Partition, Text: "a minority and a majority that do not hear each other", Hold: hold, Inject: halves},
-		{Name: "deaf", Kind: harness.OneWay, Text: "one replica hears nobody, and is heard", Hold: hold, Inject: oneWay(true)},
-		{Name: "mute", Kind: harness.OneWay, Text: "one replica is heard by nobody, and hears", Hold: hold, Inject: oneWay(false)},
+		{Name: "isolate", Kind: harness.Partition, Text: "one replica is cut off from the others; clients reach it still",
+			Hold: hold, Inject: isolate(harness.Drop, false)},
+		{Name: "isolate-all", Kind: harness.Partition, Text: "one replica is cut off from everybody", Hold: hold,
+			Inject: isolate(harness.Drop, true)},
+		{Name: "isolate-reject", Kind: harness.Partition, Text: "the same, and its connections are refused or reset",
+			Hold: hold, Inject: isolate(harness.Reject, false)},
+		{Name: "halves", Kind: harness.Partition, Text: "a minority and a majority that do not hear each other", Hold: hold,
+			Inject: halves},
+		{Name: "deaf", Kind: harness.OneWay, Text: "one replica hears nobody, and is heard", Hold: hold,
+			Inject: oneWay(true)},
+		{Name: "mute", Kind: harness.OneWay, Text: "one replica is heard by nobody, and hears", Hold: hold,
+			Inject: oneWay(false)},
 		{Name: "ring", Kind: harness.OneWay, Text: "each replica hears only the next one", Hold: hold, Inject: ring},
-		{Name: "bridge", Kind: harness.Partition, Text: "two that do not hear each other, and one that hears both", Hold: hold, Inject: bridge},
-		{Name: "flapping-link", Kind: harness.Partition, Text: "one replica comes and goes", Hold: seconds(0, 1), Inject: flapping},
-		{Name: "delay", Kind: harness.Delay, Text: "what one replica sends is late by 20 to 300 ms", Hold: hold, Inject: shape(func(e *Env) harness.Shape {
-			d := time.Duration(20+e.Rand.IntN(280)) * time.Millisecond
-			return harness.Shape{Delay: d / 2, Jitter: d}
-		})},
-		{Name: "loss", Kind: harness.Loss, Text: "a part of what one replica sends is lost and sent again", Hold: hold, Inject: shape(func(e *Env) harness.Shape {
-			return harness.Shape{Stall: 0.05 + e.Rand.Float64()*0.25, StallFor: 200 * time.Millisecond}
-		})},
-		{Name: "thin-pipe", Kind: harness.ThinPipe, Text: "one replica sends at most 64 KiB to 1 MiB a second", Hold: hold, Inject: shape(func(e *Env) harness.Shape {
-			return harness.Shape{Rate: 65536 << e.Rand.IntN(5)}
-		})},
+		{Name: "bridge", Kind: harness.Partition, Text: "two that do not hear each other, and one that hears both",
+			Hold: hold, Inject: bridge},
+		{Name: "flapping-link", Kind: harness.Partition, Text: "one replica comes and goes", Hold: seconds(0, 1),
+			Inject: flapping},
+		{Name: "delay", Kind: harness.Delay, Text: "what one replica sends is late by 20 to 300 ms", Hold: hold,
+			Inject: shape(func(e *Env) harness.Shape {
+				d := time.Duration(20+e.Rand.IntN(280)) * time.Millisecond
+				return harness.Shape{Delay: d / 2, Jitter: d}
+			})},
+		{Name: "loss", Kind: harness.Loss, Text: "a part of what one replica sends is lost and sent again", Hold: hold,
+			Inject: shape(func(e *Env) harness.Shape {
+				return harness.Shape{Stall: 0.05 + e.Rand.Float64()*0.25, StallFor: 200 * time.Millisecond}
+			})},
+		{Name: "thin-pipe", Kind: harness.ThinPipe, Text: "one replica sends at most 64 KiB to 1 MiB a second", Hold: hold,
+			Inject: shape(func(e *Env) harness.Shape {
+				return harness.Shape{Rate: 65536 << e.Rand.IntN(5)}
+			})},
 	}
 }
 

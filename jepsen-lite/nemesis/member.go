@@ -15,9 +15,11 @@ import (
 func Membership() []Fault {
 	return []Fault{
 		{Name: "transfer", Kind: harness.Members, Text: "leadership is handed over", Inject: transfer},
-		{Name: "demote-promote", Kind: harness.Members, Text: "a voter becomes a nonvoter and a voter again", Inject: demotePromote},
+		{Name: "demote-promote", Kind: harness.Members, Text: "a voter becomes a nonvoter and a voter again",
+			Inject: demotePromote},
 		{Name: "replace", Kind: harness.Members, Text: "a replica is removed, wiped and joins as a new one", Inject: replace},
-		{Name: "remove-leader", Kind: harness.Members, Text: "the leader is removed, wiped and joins as a new one", Inject: removeLeader},
+		{Name: "remove-leader", Kind: harness.Members, Text: "the leader is removed, wiped and joins as a new one",
+			Inject: removeLeader},
 		{Name: "grow-shrink", Kind: harness.Members, Text: "a spare replica joins, votes and is removed", Inject: growShrink},
 		{Name: "join-kill", Kind: harness.Members, Text: "the leader is killed while a replica joins", Inject: joinKill},
 	}
@@ -75,7 +77,9 @@ func demotePromote(ctx context.Context, e *Env) (Heal, error) {
 // votes returns a Heal that makes a member a voter, by command or by autopilot.
 func (e *Env) votes(r *harness.Replica) Heal {
 	return func(ctx context.Context) error {
-		_ = e.cli(ctx, history.Promote, history.Value{Replica: r.ID, Voter: true}, "cluster", "promote", r.ID, "--max-lag", "10000") // autopilot may promote it first
+		// autopilot may promote it first
+		_ = e.cli(ctx, history.Promote, history.Value{Replica: r.ID, Voter: true}, "cluster", "promote", r.ID,
+			"--max-lag", "10000")
 		return e.awaitVoter(ctx, r)
 	}
 }
@@ -160,7 +164,8 @@ func (e *Env) joinOnce(ctx context.Context, r *harness.Replica) error {
 	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
 		return err
 	}
-	return e.cli(ctx, history.Join, history.Value{Replica: r.ID}, "--addr", e.Cluster.URL(r, false), "cluster", "join", leader.Place.Peer, "--token-file", file)
+	return e.cli(ctx, history.Join, history.Value{Replica: r.ID}, "--addr", e.Cluster.URL(r, false), "cluster", "join",
+		leader.Place.Peer, "--token-file", file)
 }
 
 // tokenFile is the file with the newest join token.

@@ -15,9 +15,13 @@ import (
 // Others returns backups, recoveries and combined faults.
 func Others() []Fault {
 	return []Fault{
-		{Name: "backup", Kind: harness.Backup, Text: "a snapshot is saved under load, and restored into a fresh cluster", Inject: backup},
-		{Name: "recover", Kind: harness.Recover, Text: "all replicas but the furthest one are lost for good, and a cluster is made of it", Inject: recoverOne},
-		{Name: "overlap", Kind: harness.Crash, Text: "a follower is paused and the leader killed, so that three replicas have no majority; both come back at once", Hold: seconds(0.5, 3), Inject: overlap},
+		{Name: "backup", Kind: harness.Backup, Text: "a snapshot is saved under load, and restored into a fresh cluster",
+			Inject: backup},
+		{Name: "recover", Kind: harness.Recover,
+			Text: "all replicas but the furthest one are lost for good, and a cluster is made of it", Inject: recoverOne},
+		{Name: "overlap", Kind: harness.Crash,
+			Text: "a follower is paused and the leader killed, so that three replicas have no majority; both come back at once",
+			Hold: seconds(0.5, 3), Inject: overlap},
 	}
 }
 
@@ -35,7 +39,8 @@ func backup(ctx context.Context, e *Env) (Heal, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "state")
-	if err := e.cli(ctx, history.TakeSnapshot, history.Value{Replica: voters[0].ID}, "snapshot", "save", file); err != nil {
+	if err := e.cli(ctx, history.TakeSnapshot, history.Value{Replica: voters[0].ID}, "snapshot", "save",
+		file); err != nil {
 		return nil, err
 	}
 	text, err := e.Cluster.CLI(ctx, "snapshot", "inspect", file, "-o", "json")
@@ -76,7 +81,8 @@ func (e *Env) restoreElsewhere(ctx context.Context, dir, file, inspected string)
 	if facts.Totals.Apps == 0 || facts.Epoch == 0 {
 		e.violated("S15", "a restored cluster has %d applications and epoch %d", facts.Totals.Apps, facts.Epoch)
 	}
-	e.moment.Text += fmt.Sprintf("; index %d restored with %d applications, epoch %d", was.Index, facts.Totals.Apps, facts.Epoch)
+	e.moment.Text += fmt.Sprintf("; index %d restored with %d applications, epoch %d", was.Index,
+		facts.Totals.Apps, facts.Epoch)
 	return nil
 }
 
@@ -109,7 +115,8 @@ func recoverOne(ctx context.Context, e *Env) (Heal, error) {
 			lost = append(lost, r.ID)
 		}
 	}
-	if _, err := e.Cluster.CLI(ctx, "recover", "--data", best.Dir, "--peers", peers, "--without", strings.Join(lost, ","), "--yes", "-o", "json"); err != nil {
+	if _, err := e.Cluster.CLI(ctx, "recover", "--data", best.Dir, "--peers", peers, "--without", strings.Join(lost, ","),
+		"--yes", "-o", "json"); err != nil {
 		e.violated("recover", "the log of %s cannot be made a cluster of: %v", best.ID, err)
 		return nil, err
 	}

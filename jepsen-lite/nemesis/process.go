@@ -11,11 +11,16 @@ import (
 func Processes() []Fault {
 	return []Fault{
 		{Name: "kill", Kind: harness.Crash, Text: "SIGKILL to one replica", Lone: true, Hold: seconds(0, 3), Inject: kill},
-		{Name: "kill-leader", Kind: harness.Crash, Text: "SIGKILL to the leader", Lone: true, Hold: seconds(1, 3), Inject: killLeader},
-		{Name: "kill-all", Kind: harness.Crash, Text: "SIGKILL to all replicas at once", Hold: seconds(0, 2), Inject: killAll},
-		{Name: "terminate", Kind: harness.Crash, Text: "SIGTERM to one replica, which ends in order", Hold: seconds(0, 2), Inject: terminate},
-		{Name: "pause", Kind: harness.PauseIt, Text: "SIGSTOP to one replica for 0.1 to 10 s", Hold: seconds(0.1, 10), Inject: pause},
-		{Name: "pause-long", Kind: harness.PauseIt, Text: "SIGSTOP to one replica for 20 to 60 s", Hold: seconds(20, 60), Inject: pause},
+		{Name: "kill-leader", Kind: harness.Crash, Text: "SIGKILL to the leader", Lone: true, Hold: seconds(1, 3),
+			Inject: killLeader},
+		{Name: "kill-all", Kind: harness.Crash, Text: "SIGKILL to all replicas at once", Hold: seconds(0, 2),
+			Inject: killAll},
+		{Name: "terminate", Kind: harness.Crash, Text: "SIGTERM to one replica, which ends in order", Hold: seconds(0, 2),
+			Inject: terminate},
+		{Name: "pause", Kind: harness.PauseIt, Text: "SIGSTOP to one replica for 0.1 to 10 s", Hold: seconds(0.1, 10),
+			Inject: pause},
+		{Name: "pause-long", Kind: harness.PauseIt, Text: "SIGSTOP to one replica for 20 to 60 s", Hold: seconds(20, 60),
+			Inject: pause},
 		{Name: "flicker", Kind: harness.PauseIt, Text: "the leader stops and goes on, again and again", Inject: flicker},
 	}
 }
@@ -80,7 +85,8 @@ func (e *Env) endInOrder(r *harness.Replica) error {
 	err := r.Terminate(terminateWithin)
 	if err == nil {
 		if all := r.Exits(); all[len(all)-1].Code != 0 {
-			e.violated("exit", "%s was asked to end and ended with %d: %s", r.ID, all[len(all)-1].Code, lastLines(all[len(all)-1].Said, 3))
+			e.violated("exit", "%s was asked to end and ended with %d: %s", r.ID, all[len(all)-1].Code,
+				lastLines(all[len(all)-1].Said, 3))
 		}
 	}
 	return err

@@ -10,9 +10,15 @@ import (
 // Stdio returns the faults of the pipe into which a replica prints its log.
 func Stdio() []Fault {
 	return []Fault{
-		{Name: "log-full", Kind: harness.Stdio, Text: "nobody reads the log of the leader, and its pipe is full; a follower is killed meanwhile", Hold: seconds(1, 5), Inject: breakLog((*harness.Replica).FillStdio)},
-		{Name: "log-closed", Kind: harness.Stdio, Text: "the reader of the leader's log has ended; a follower is killed meanwhile", Hold: seconds(1, 5), Inject: breakLog((*harness.Replica).CloseStdio)},
-		{Name: "log-slow", Kind: harness.Stdio, Text: "the log of the leader is read slowly from a full pipe; a follower is killed meanwhile", Hold: seconds(1, 5), Inject: breakLog((*harness.Replica).SlowStdio)},
+		{Name: "log-full", Kind: harness.Stdio,
+			Text: "nobody reads the log of the leader, and its pipe is full; a follower is killed meanwhile",
+			Hold: seconds(1, 5), Inject: breakLog((*harness.Replica).FillStdio)},
+		{Name: "log-closed", Kind: harness.Stdio,
+			Text: "the reader of the leader's log has ended; a follower is killed meanwhile", Hold: seconds(1, 5),
+			Inject: breakLog((*harness.Replica).CloseStdio)},
+		{Name: "log-slow", Kind: harness.Stdio,
+			Text: "the log of the leader is read slowly from a full pipe; a follower is killed meanwhile", Hold: seconds(1, 5),
+			Inject: breakLog((*harness.Replica).SlowStdio)},
 	}
 }
 

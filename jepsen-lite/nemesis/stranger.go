@@ -16,14 +16,24 @@ import (
 // Strangers returns the faults by callers that attack replicas or are very slow.
 func Strangers() []Fault {
 	return []Fault{
-		{Name: "hostile-peers", Kind: harness.Hostile, Text: "strangers on every port: noise, half sentences, endless ones, and a crowd", Inject: hostile},
-		{Name: "intruder", Kind: harness.Hostile, Text: "a program with the certificate of a replica that is no member tries everything that the replicas' port serves", Hold: seconds(2, 6), Inject: intruder},
-		{Name: "hadoop-noise", Kind: harness.Hostile, Text: "strangers on Hadoop's ports: noise, sentences cut, endless or of another port, and forged tokens", Inject: hadoopNoise},
-		{Name: "hadoop-slow", Kind: harness.Hostile, Text: "callers of Hadoop's ports that stop in mid-sentence, or say a byte now and then", Hold: seconds(2, 6), Inject: hadoopSlow},
-		{Name: "half-open", Kind: harness.Hostile, Text: "callers that stop in mid-sentence, or never read what they asked for", Hold: seconds(2, 6), Inject: slow(halfOpen)},
-		{Name: "slow-writers", Kind: harness.Hostile, Text: "callers that say a byte now and then", Hold: seconds(2, 6), Inject: slow(drip)},
+		{Name: "hostile-peers", Kind: harness.Hostile,
+			Text: "strangers on every port: noise, half sentences, endless ones, and a crowd", Inject: hostile},
+		{Name: "intruder", Kind: harness.Hostile,
+			Text: "a program with the certificate of a replica that is no member tries everything that the replicas' port serves", Hold: seconds(2, 6), Inject: intruder},
+		{Name: "hadoop-noise", Kind: harness.Hostile,
+			Text:   "strangers on Hadoop's ports: noise, sentences cut, endless or of another port, and forged tokens",
+			Inject: hadoopNoise},
+		{Name: "hadoop-slow", Kind: harness.Hostile,
+			Text: "callers of Hadoop's ports that stop in mid-sentence, or say a byte now and then", Hold: seconds(2, 6),
+			Inject: hadoopSlow},
+		{Name: "half-open", Kind: harness.Hostile,
+			Text: "callers that stop in mid-sentence, or never read what they asked for", Hold: seconds(2, 6),
+			Inject: slow(halfOpen)},
+		{Name: "slow-writers", Kind: harness.Hostile, Text: "callers that say a byte now and then", Hold: seconds(2, 6),
+			Inject: slow(drip)},
 		{Name: "replayed-token", Kind: harness.Members, Text: "a join token is used a second time", Inject: replayedToken},
-		{Name: "removed-returns", Kind: harness.Members, Text: "a removed replica comes back with the disk that it had", Inject: removedReturns},
+		{Name: "removed-returns", Kind: harness.Members, Text: "a removed replica comes back with the disk that it had",
+			Inject: removedReturns},
 	}
 }
 
@@ -44,8 +54,10 @@ func helloOf(kind byte, id, cluster string) []byte {
 // sentences returns byte sequences with which a correct call begins at one of the ports.
 func sentences() [][]byte {
 	get := []byte("GET /v1/apps?limit=1000 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-	return [][]byte{hello(1), hello(2), append(hello(3), 0, 0, 0, 200, 1, 1), get, slices.Concat(get, get, get, get, get, get, get, get),
-		[]byte("PUT /v1/snapshot HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000000\r\n\r\nRMDS"), []byte("\x16\x03\x01\x02\x00\x01\x00")}
+	return [][]byte{hello(1), hello(2), append(hello(3), 0, 0, 0, 200, 1, 1), get,
+		slices.Concat(get, get, get, get, get, get, get, get),
+		[]byte("PUT /v1/snapshot HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000000\r\n\r\nRMDS"),
+		[]byte("\x16\x03\x01\x02\x00\x01\x00")}
 }
 
 const (
@@ -74,7 +86,8 @@ func slow(call func(ctx context.Context, c net.Conn, sentence []byte)) func(cont
 }
 
 // callers opens connections to each port. hangUp ends them all.
-func callers(ctx context.Context, addresses []string, said [][]byte, call func(ctx context.Context, c net.Conn, sentence []byte)) (hangUp func()) {
+func callers(ctx context.Context, addresses []string, said [][]byte,
+	call func(ctx context.Context, c net.Conn, sentence []byte)) (hangUp func()) {
 	calling, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var all sync.WaitGroup
 	for i := range slowCallers {
@@ -162,7 +175,8 @@ func replayedToken(ctx context.Context, e *Env) (Heal, error) {
 	if leader == nil {
 		return heal, fmt.Errorf("%w: no leader to ask again", ErrNotNow)
 	}
-	_, err = e.Cluster.CLI(ctx, "--addr", e.Cluster.URL(r, false), "cluster", "join", leader.Place.Peer, "--token-file", e.tokenFile())
+	_, err = e.Cluster.CLI(ctx, "--addr", e.Cluster.URL(r, false), "cluster", "join", leader.Place.Peer, "--token-file",
+		e.tokenFile())
 	if err == nil {
 		e.violated("token", "%s was let in with a token that had been used", r.ID)
 	} else {

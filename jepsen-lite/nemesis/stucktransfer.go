@@ -52,7 +52,8 @@ func (e *Env) stickOnce(ctx context.Context, from, to *harness.Replica) error {
 	done := make(chan struct{})
 	go func() { // it ends with the command
 		defer close(done)
-		_ = e.cli(ctx, history.Transfer, history.Value{Replica: to.ID}, "cluster", "transfer", to.ID) // it is expected to fail
+		// it is expected to fail
+		_ = e.cli(ctx, history.Transfer, history.Value{Replica: to.ID}, "cluster", "transfer", to.ID)
 	}()
 	err := await(ctx, "the transfer begins", reachWithin, func() bool { return from.Count(begun) > before })
 	if err != nil {

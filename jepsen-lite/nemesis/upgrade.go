@@ -12,9 +12,11 @@ import (
 // Upgrades returns the faults that change the program, one replica after the other.
 func Upgrades() []Fault {
 	return []Fault{
-		{Name: "upgrade", Kind: harness.Upgrade, Text: "one replica after the other runs the new program, the leader last", Inject: roll(true)},
+		{Name: "upgrade", Kind: harness.Upgrade, Text: "one replica after the other runs the new program, the leader last",
+			Inject: roll(true)},
 		{Name: "downgrade", Kind: harness.Upgrade, Text: "the same, back to the old one", Inject: roll(false)},
-		{Name: "finalize", Kind: harness.Upgrade, Text: "the upgrade is finalized; the old program must not take part any more", Inject: finalize},
+		{Name: "finalize", Kind: harness.Upgrade,
+			Text: "the upgrade is finalized; the old program must not take part any more", Inject: finalize},
 	}
 }
 
@@ -112,7 +114,8 @@ func (e *Env) refusesLevel(ctx context.Context, r *harness.Replica, level uint32
 	case err != nil:
 		e.violated("upgrade", "%s goes on with the old program at feature level %d: %v", r.ID, level, err)
 	case x.Code != exitNotKnown:
-		e.violated("upgrade", "%s met feature level %d with the old program and ended with %d%s: %s", r.ID, level, x.Code, x.Signal, lastLines(x.Said, 3))
+		e.violated("upgrade", "%s met feature level %d with the old program and ended with %d%s: %s", r.ID, level, x.Code,
+			x.Signal, lastLines(x.Said, 3))
 	default:
 		e.moment.Text += fmt.Sprintf(": ended with %d", x.Code)
 	}

@@ -80,7 +80,8 @@ func findDiffer(h *history.History) *differ {
 			d.Sides = append(d.Sides, side{Replica: id, Digest: "not applied"})
 			continue
 		}
-		s := side{Replica: id, Term: fmt.Sprint(e.Term), Digest: fmt.Sprintf("%016x", e.Digest), Odd: 2*most > len(ids) && votes[e.Digest] < most}
+		s := side{Replica: id, Term: fmt.Sprint(e.Term), Digest: fmt.Sprintf("%016x", e.Digest),
+			Odd: 2*most > len(ids) && votes[e.Digest] < most}
 		if b := said[key{d.Before, id}]; b != nil {
 			s.Before = fmt.Sprintf("%016x", b.Digest)
 		}

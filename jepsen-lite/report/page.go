@@ -155,8 +155,10 @@ func keys(p Page) []figure {
 		}
 	}
 	return []figure{
-		{"cluster time", span(s.ClusterTime), fmt.Sprintf("%s leaderships, %s starts", number(int64(len(terms))), number(int64(lives)))},
-		{"operations", number(s.Operations), fmt.Sprintf("acked %s, refused %s, unknown %s", unbroken(s.Acked), unbroken(s.Refused), unbroken(s.Unknown))},
+		{"cluster time", span(s.ClusterTime), fmt.Sprintf("%s leaderships, %s starts", number(int64(len(terms))),
+			number(int64(lives)))},
+		{"operations", number(s.Operations), fmt.Sprintf("acked %s, refused %s, unknown %s", unbroken(s.Acked),
+			unbroken(s.Refused), unbroken(s.Unknown))},
 		{"faults", number(s.faultTotal()), kindsOf(len(s.Faults))},
 		{"log", number(int64(len(p.History.Entries))), "entries replayed by the checker's own model"},
 	}

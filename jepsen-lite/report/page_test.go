@@ -94,7 +94,8 @@ func failing() *history.History {
 				at(seconds, op(history.Fail, &history.Value{Code: "QUEUE_STOPPED"}))
 			default:
 				at(seconds, op(history.OK, &history.Value{App: id}))
-				at(seconds+.2, &history.Order{Node: fmt.Sprintf("n%d:45454", 1+rng.Intn(4)), Kind: history.StartContainer, Container: strings.Replace(id, "application", "container", 1) + "_01_000001"})
+				at(seconds+.2, &history.Order{Node: fmt.Sprintf("n%d:45454", 1+rng.Intn(4)), Kind: history.StartContainer,
+					Container: strings.Replace(id, "application", "container", 1) + "_01_000001"})
 			}
 			seconds += .3 + 2*rng.Float64()
 		}
@@ -172,7 +173,8 @@ func TestPage(t *testing.T) {
 	for _, l := range d.Lanes {
 		lanes = append(lanes, l.Name)
 	}
-	if got := strings.Join(lanes, " "); got != "faults r1 r2 r3 n1:45454 n2:45454 n3:45454 n4:45454 client1 client2 client3 client4 client5 client6" {
+	if got := strings.Join(lanes,
+		" "); got != "faults r1 r2 r3 n1:45454 n2:45454 n3:45454 n4:45454 client1 client2 client3 client4 client5 client6" {
 		t.Errorf("lanes: %s", got)
 	}
 	bars := map[string]int{}
@@ -193,7 +195,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("ticks: %v", ticks)
 	}
 	last := len(d.Chain) - 1 // starts, leadership and restore come first
-	if last != 5 || d.Focus != d.Chain[last].At || d.Lanes[d.Chain[last].Lane].Name != "r3" || !strings.Contains(d.Chain[3].Text, "from the snapshot of index 139") {
+	if last != 5 || d.Focus != d.Chain[last].At || d.Lanes[d.Chain[last].Lane].Name != "r3" ||
+		!strings.Contains(d.Chain[3].Text, "from the snapshot of index 139") {
 		t.Errorf("chain: %+v, focus %v", d.Chain, d.Focus)
 	}
 }
@@ -257,7 +260,8 @@ func TestPageIsThinned(t *testing.T) {
 	}
 	line = &timeline{Data: data{Ticks: slices.Clone(ticks)}}
 	line.cut(40)
-	if last := line.Data.Ticks[len(line.Data.Ticks)-1]; len(line.Data.Ticks) != 40 || last.Kind != "info" || last.At < 900 {
+	if last := line.Data.Ticks[len(line.Data.Ticks)-1]; len(line.Data.Ticks) != 40 || last.Kind != "info" ||
+		last.At < 900 {
 		t.Errorf("%d events, the last one %+v", len(line.Data.Ticks), last)
 	}
 }

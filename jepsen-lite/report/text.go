@@ -19,7 +19,8 @@ func (s *Summary) WriteText(w io.Writer) error {
 	p := &printer{}
 	p.items("jepsen-lite "+s.Name, "  ", s.head()...)
 	p.items("cluster time "+span(s.ClusterTime), "   ", s.faults())
-	p.items("operations "+number(s.Operations), "   ", "acked "+number(s.Acked), "refused "+number(s.Refused), "unknown "+number(s.Unknown))
+	p.items("operations "+number(s.Operations), "   ", "acked "+number(s.Acked), "refused "+number(s.Refused),
+		"unknown "+number(s.Unknown))
 	if len(s.Gaps) > 0 {
 		p.items("time without a committed write after the kill of a leader", "   ", s.gaps()...)
 	}

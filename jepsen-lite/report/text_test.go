@@ -13,11 +13,14 @@ import (
 func sample() *Summary {
 	return &Summary{
 		Name: "tier1 native", Commit: "3f2a91c", Go: "go1.26.8", From: 1000, To: 1999, ClusterTime: 412 * time.Hour,
-		Faults:     []Count{{"crash", 21044}, {"partition", 18320}, {"one-way", 9118}, {"pause", 8774}, {"disk", 22901}, {"clock", 6402}, {"member", 11752}},
+		Faults: []Count{{"crash", 21044}, {"partition", 18320}, {"one-way", 9118}, {"pause", 8774}, {"disk", 22901},
+			{"clock", 6402}, {"member", 11752}},
 		Operations: 41220310, Acked: 39802117, Refused: 1203441, Unknown: 214752, PointsHit: 212, Points: 212,
 		Verdict: check.Verdict{Findings: []check.Finding{
-			{ID: "S1", Status: check.OK, Checked: 1234567890, Unit: "digests"}, {ID: "S2", Status: check.OK, Checked: 301222, Unit: "terms"},
-			{ID: "S4", Status: check.OK}, {ID: "S6", Status: check.Failed, Violations: 1, Text: "container_1780000000000_0012_01_000044 given twice at index 8812 (term 14) and 8960 (term 15)"},
+			{ID: "S1", Status: check.OK, Checked: 1234567890, Unit: "digests"},
+			{ID: "S2", Status: check.OK, Checked: 301222, Unit: "terms"},
+			{ID: "S4", Status: check.OK}, {ID: "S6", Status: check.Failed, Violations: 1,
+				Text: "container_1780000000000_0012_01_000044 given twice at index 8812 (term 14) and 8960 (term 15)"},
 			{ID: "S13", Status: check.OK, Checked: 7}, {ID: "S16", Status: check.Skipped, Why: "no damage"},
 			{ID: "L1", Status: check.OK, Figure: "max 3.1 s"}, {ID: "L2", Status: check.OK, Figure: "max 14 s"}}},
 	}
@@ -106,14 +109,16 @@ func TestAdd(t *testing.T) {
 	}
 	var s Summary
 	s.Add(h, v)
-	if s.Operations != 4 || s.Acked != 2 || s.Refused != 1 || s.Unknown != 1 || s.faults() != "faults 2 (crash 1, transfer 1)" || s.ClusterTime != 7*time.Second {
+	if s.Operations != 4 || s.Acked != 2 || s.Refused != 1 || s.Unknown != 1 ||
+		s.faults() != "faults 2 (crash 1, transfer 1)" || s.ClusterTime != 7*time.Second {
 		t.Errorf("%+v with %s, want 4 operations (2 acked, 1 refused, 1 unknown), faults 2 (crash 1, transfer 1), 7 s",
 			s, s.faults())
 	}
 }
 
 func TestNumber(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1 000", 41220310: "41 220 310", 999999999: "999 999 999", 1.2e9: "1.2e9", 3e11: "3.0e11"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1 000", 41220310: "41 220 310",
+		999999999: "999 999 999", 1.2e9: "1.2e9", 3e11: "3.0e11"} {
 		if got := number(n); got != want {
 			t.Errorf("%d is written %s, want %s", n, got, want)
 		}

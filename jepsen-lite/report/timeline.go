@@ -66,7 +66,8 @@ func (t *timeline) ms(ns int64) float64 {
 
 func newTimeline(p Page, from int64, failed []check.Finding) *timeline {
 	t := &timeline{from: from, lanes: map[string]int{}}
-	t.Data = data{Bars: []bar{}, Ticks: []tick{}, Marks: []moment{}, Chain: []moment{}} // so that empty lists are [] and not null
+	// so that empty lists are [] and not null
+	t.Data = data{Bars: []bar{}, Ticks: []tick{}, Marks: []moment{}, Chain: []moment{}}
 	t.Data.End = max(t.ms(p.History.End()), 1)
 	if len(failed) > 0 && failed[0].NS != 0 {
 		t.focus = failed[0].NS
@@ -233,7 +234,8 @@ func (t *timeline) replicas(h *history.History) {
 				if b := open[id]; b != nil && b.Kind == "lead" {
 					old := *b
 					shut(id, e.NS)
-					open[id] = &bar{Lane: old.Lane, From: t.ms(e.NS), Kind: "deposed", Text: old.Text + " in its own view; another replica leads"}
+					open[id] = &bar{Lane: old.Lane, From: t.ms(e.NS), Kind: "deposed",
+						Text: old.Text + " in its own view; another replica leads"}
 				}
 			}
 			open[e.ID] = &bar{Lane: i, From: t.ms(e.NS), Kind: "lead", Text: fmt.Sprintf("%s leads term %d", e.ID, e.Term)}
@@ -242,7 +244,8 @@ func (t *timeline) replicas(h *history.History) {
 			shut(e.ID, e.NS)
 		case history.Stop:
 			shut(e.ID, e.NS)
-			open[e.ID] = &bar{Lane: i, From: t.ms(e.NS), Kind: "down", Text: strings.TrimSpace(fmt.Sprintf("%s is down %s", e.ID, stopText(e)))}
+			open[e.ID] = &bar{Lane: i, From: t.ms(e.NS), Kind: "down",
+				Text: strings.TrimSpace(fmt.Sprintf("%s is down %s", e.ID, stopText(e)))}
 			continue
 		}
 		t.tick(e.ID, "", e.NS, "event", eventText(e))

@@ -46,16 +46,19 @@ type violation struct {
 // JSON returns the result as a document.
 func (r *Result) JSON() []byte {
 	d := document{
-		Scenario: r.Scenario, Seed: r.Seed, Commit: r.Commit, OK: r.OK(), TookMillis: r.Took.Milliseconds(), Network: r.Offer.Network, Disk: r.Offer.Disk,
+		Scenario: r.Scenario, Seed: r.Seed, Commit: r.Commit, OK: r.OK(), TookMillis: r.Took.Milliseconds(),
+		Network: r.Offer.Network, Disk: r.Offer.Disk,
 		Faults: map[string]int{}, Skipped: append([]string{}, r.Skipped...), Missing: r.Missing,
-		Asked: r.Asked, Acked: r.Acked, Refused: r.Refused, Unknown: r.Unknown, Containers: r.Containers, Beats: r.Beats, Apps: r.Apps, Lost: append([]string{}, r.Lost...),
+		Asked: r.Asked, Acked: r.Acked, Refused: r.Refused, Unknown: r.Unknown, Containers: r.Containers, Beats: r.Beats,
+		Apps: r.Apps, Lost: append([]string{}, r.Lost...),
 		Kills: len(r.Gaps), Violations: []violation{}, Verdict: r.Verdict, Out: r.Out,
 	}
 	for _, c := range r.Counts() {
 		d.Faults[c.Fault] = c.Times
 	}
 	if len(r.Gaps) > 0 {
-		d.GapMillis = map[string]int64{"p50": r.Percentile(0.5).Milliseconds(), "p99": r.Percentile(0.99).Milliseconds(), "max": r.Percentile(1).Milliseconds()}
+		d.GapMillis = map[string]int64{"p50": r.Percentile(0.5).Milliseconds(), "p99": r.Percentile(0.99).Milliseconds(),
+			"max": r.Percentile(1).Milliseconds()}
 	}
 	for _, g := range r.Gaps {
 		d.GapsMillis = append(d.GapsMillis, g.Milliseconds())

@@ -82,7 +82,9 @@ func (r *run) restored(ctx context.Context, p *harness.Replica) error {
 	}
 	// The history does not contain this restart. Otherwise a replica that had caught up in the
 	// recovery phase would have to catch up again.
-	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Snapshot, Incarnation: p.Runs() - 1, Index: was.Index, Digest: digestOf(was)})
-	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Restore, Incarnation: p.Runs(), Index: is.Index, Digest: digestOf(is)})
+	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Snapshot, Incarnation: p.Runs() - 1, Index: was.Index,
+		Digest: digestOf(was)})
+	r.rec.Note(&history.Replica{ID: p.ID, Kind: history.Restore, Incarnation: p.Runs(), Index: is.Index,
+		Digest: digestOf(is)})
 	return nil
 }

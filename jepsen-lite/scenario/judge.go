@@ -60,9 +60,11 @@ func (r *run) judgeReplayed(h *history.History, opt check.Options) error {
 	}
 	for i := range r.res.Verdict.Findings {
 		f := &r.res.Verdict.Findings[i]
-		if was := before.Find(f.ID); f.Status == check.Skipped && slices.Contains(replayed, f.ID) && was.Status != check.Skipped {
+		if was := before.Find(f.ID); f.Status == check.Skipped && slices.Contains(replayed, f.ID) &&
+			was.Status != check.Skipped {
 			*f = was
-			f.Figure = strings.TrimSpace(f.Figure + fmt.Sprintf(" up to index %d, %s", at.index, time.Duration(at.ns).Round(time.Second)))
+			f.Figure = strings.TrimSpace(f.Figure + fmt.Sprintf(" up to index %d, %s", at.index,
+				time.Duration(at.ns).Round(time.Second)))
 		}
 	}
 	return nil

@@ -103,7 +103,9 @@ func (r *run) compareLogs(all map[string][]*history.Entry, common uint64) {
 			}
 			compared++
 			if have.e.Term != e.Term || have.e.Kind != e.Kind || !bytes.Equal(have.e.Data, e.Data) {
-				r.violate("S1", "at index %d the log of %s has %s of term %d, but the log of %s has %s of term %d (%d and %d bytes)", e.Index, have.who, have.e.Kind, have.e.Term, who, e.Kind, e.Term, len(have.e.Data), len(e.Data))
+				r.violate("S1",
+					"at index %d the log of %s has %s of term %d, but the log of %s has %s of term %d (%d and %d bytes)", e.Index,
+					have.who, have.e.Kind, have.e.Term, who, e.Kind, e.Term, len(have.e.Data), len(e.Data))
 				return
 			}
 		}

@@ -49,7 +49,8 @@ func (r *run) recoveryPhase(ctx context.Context) error {
 	if err := r.supervise(ctx); err != nil {
 		return err
 	}
-	r.opt.note("recovery phase: the first write succeeded %s after the last fault", r.load.Prober.Next(began).Sub(began).Round(time.Millisecond))
+	r.opt.note("recovery phase: the first write succeeded %s after the last fault",
+		r.load.Prober.Next(began).Sub(began).Round(time.Millisecond))
 	r.load.StopDemand()
 	r.rec.Mark(history.Demand)
 	if err := r.inStep(ctx); err != nil {
@@ -132,7 +133,8 @@ func (r *run) endAll(ctx context.Context) error {
 		return err == nil && left.Containers == 0 && left.Reservations == 0 && left.Running == 0 && left.Waiting == 0
 	})
 	if err != nil {
-		r.violate("L3", "%d containers, %d reservations, %d running and %d waiting applications remain %s after all applications were killed",
+		r.violate("L3",
+			"%d containers, %d reservations, %d running and %d waiting applications remain %s after all applications were killed",
 			left.Containers, left.Reservations, left.Running, left.Waiting, recoverWithin)
 	}
 	return nil

@@ -56,7 +56,9 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err := os.MkdirAll(opt.Out, 0o700); err != nil {
 		return nil, err
 	}
-	r := &run{opt: opt, excused: map[string]int{}, res: &Result{Scenario: opt.Scenario.Name, Seed: opt.Seed, Commit: opt.Commit, Began: time.Now(), Out: opt.Out, Failpoints: opt.Failpoints}}
+	r := &run{opt: opt, excused: map[string]int{},
+		res: &Result{Scenario: opt.Scenario.Name, Seed: opt.Seed, Commit: opt.Commit, Began: time.Now(), Out: opt.Out,
+			Failpoints: opt.Failpoints}}
 	cfg := r.config()
 	offer, err := harness.Probe(cfg, opt.Old != "")
 	if err != nil {
@@ -122,7 +124,8 @@ func (r *run) open(cfg harness.Config, offer harness.Offer) error {
 		return errors.Join(err, r.writer.Close())
 	}
 	rng := rand.New(rand.NewPCG(r.opt.Seed, 1))
-	r.env = &nemesis.Env{Cluster: r.cluster, Rand: rng, Record: r.rec, Note: r.opt.note, Violate: r.violate, Old: r.opt.Old, New: r.opt.Binary}
+	r.env = &nemesis.Env{Cluster: r.cluster, Rand: rng, Record: r.rec, Note: r.opt.note, Violate: r.violate,
+		Old: r.opt.Old, New: r.opt.Binary}
 	can, cannot := split(s.Faults, offer)
 	r.bag, r.res.Skipped = &bag{all: can, ordered: s.Ordered}, slices.Compact(cannot)
 	r.res.Kinds = map[string]string{}
@@ -169,7 +172,8 @@ func (r *run) runAll(ctx context.Context) error {
 		return fmt.Errorf("set the cluster up: %w", err)
 	}
 	cfg := load.DefaultConfig()
-	cfg.URLs, cfg.Trackers, cfg.TLS, cfg.Seed, cfg.Note = r.cluster.URLs(), r.cluster.Trackers(), r.cluster.TLS(), r.opt.Seed, r.opt.Note
+	cfg.URLs, cfg.Trackers, cfg.TLS, cfg.Seed, cfg.Note = r.cluster.URLs(), r.cluster.Trackers(), r.cluster.TLS(),
+		r.opt.Seed, r.opt.Note
 	var err error
 	if r.load, err = load.Start(born, cfg, r.rec); err != nil {
 		return fmt.Errorf("start the load: %w", err)
@@ -243,7 +247,8 @@ func (r *run) inject(ctx context.Context, f nemesis.Fault) error {
 	m := r.env.Do(ctx, f, r.opt.Scenario.Scale)
 	if errors.Is(m.Err, nemesis.ErrNotNow) {
 		if r.idle++; r.idle == idleMax {
-			r.violate("heal", "%d faults in a row, the last one %s, found no target: the cluster did not recover", r.idle, f.Name)
+			r.violate("heal", "%d faults in a row, the last one %s, found no target: the cluster did not recover",
+				r.idle, f.Name)
 		}
 		return r.supervise(ctx)
 	}

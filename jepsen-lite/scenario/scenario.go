@@ -22,7 +22,9 @@ type Scenario struct {
 	Pause    time.Duration // mean time between two faults
 	Require  []string      // kinds of faults without which a run does not pass
 	Spare    int           // number of replicas that may join
-	Trailing uint          // log entries that replicas keep if the seed is odd. Otherwise they keep all, so that the checks can replay the whole log
+	// log entries that replicas keep if the seed is odd. Otherwise they keep all, so that the checks
+	// can replay the whole log
+	Trailing uint
 	// Finale are faults that occur once, after all others.
 	Finale  []string
 	Network string // required network; empty means any
@@ -39,7 +41,8 @@ var (
 	clocks     = names(nemesis.Clocks())
 	points     = names(nemesis.Failpoints())
 	strangers  = names(nemesis.Strangers())
-	everything = slices.Concat(names(nemesis.Processes(), nemesis.Stdio()), partitions, disks, names(nemesis.Certificates()), members, clocks, points, strangers, []string{"backup", "overlap"})
+	everything = slices.Concat(names(nemesis.Processes(), nemesis.Stdio()), partitions, disks,
+		names(nemesis.Certificates()), members, clocks, points, strangers, []string{"backup", "overlap"})
 )
 
 // names returns the names of the faults of lists.
@@ -53,30 +56,46 @@ func names(lists ...[]nemesis.Fault) (all []string) {
 // All returns the scenarios, in the order of the list.
 func All() []Scenario {
 	return []Scenario{
-		{Name: "smoke", Text: "kill, pause and partition the leader; takes less than a minute, for every push", Duration: 22 * time.Second, Ordered: true,
-			Faults: []string{"kill-leader", "pause", "isolate", "kill"}, Scale: 0.4, Pause: 700 * time.Millisecond, Network: harness.Loopback, Disk: harness.Directory},
-		{Name: "leader-kills", Text: "kill the leader repeatedly, and measure how long clients wait", Duration: 3 * time.Minute,
-			Faults: []string{"kill-leader"}, Scale: 0.5, Pause: 2 * time.Second},
-		{Name: "partitions", Text: "every kind of network partition between replicas", Duration: 5 * time.Minute, Faults: partitions, Scale: 1, Pause: time.Second,
+		{Name: "smoke", Text: "kill, pause and partition the leader; takes less than a minute, for every push",
+			Duration: 22 * time.Second, Ordered: true,
+			Faults: []string{"kill-leader", "pause", "isolate", "kill"}, Scale: 0.4, Pause: 700 * time.Millisecond,
+			Network: harness.Loopback, Disk: harness.Directory},
+		{Name: "leader-kills", Text: "kill the leader repeatedly, and measure how long clients wait",
+			Duration: 3 * time.Minute,
+			Faults:   []string{"kill-leader"}, Scale: 0.5, Pause: 2 * time.Second},
+		{Name: "partitions", Text: "every kind of network partition between replicas", Duration: 5 * time.Minute,
+			Faults: partitions, Scale: 1, Pause: time.Second,
 			Require: []string{harness.Partition, harness.OneWay}},
-		{Name: "disks", Text: "power failures; full, failing, slow and damaged disks", Duration: 5 * time.Minute, Faults: disks, Scale: 0.7, Pause: time.Second,
+		{Name: "disks", Text: "power failures; full, failing, slow and damaged disks", Duration: 5 * time.Minute,
+			Faults: disks, Scale: 0.7, Pause: time.Second,
 			Require: []string{harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.Damage}, Trailing: 2048},
-		{Name: "clocks", Text: "the wall clock of one replica jumps, drifts and oscillates, with kills between", Duration: 3 * time.Minute, Faults: slices.Concat(clocks, []string{"kill-leader", "transfer"}),
+		{Name: "clocks", Text: "the wall clock of one replica jumps, drifts and oscillates, with kills between",
+			Duration: 3 * time.Minute, Faults: slices.Concat(clocks, []string{"kill-leader", "transfer"}),
 			Scale: 0.5, Pause: time.Second, Require: []string{harness.Clock}},
-		{Name: "points", Text: "replicas crash or stall at named places in their code", Duration: 5 * time.Minute, Faults: points, Scale: 0.5, Pause: time.Second,
+		{Name: "points", Text: "replicas crash or stall at named places in their code", Duration: 5 * time.Minute,
+			Faults: points, Scale: 0.5, Pause: time.Second,
 			Spare: 1, Require: []string{harness.Failpoints}, Trailing: 2048},
-		{Name: "strangers", Text: "unknown callers: garbage, incomplete, slow and endless messages, forged and reused tokens, removed members", Duration: 3 * time.Minute, Faults: strangers, Scale: 0.5, Pause: time.Second,
+		{Name: "strangers",
+			Text:     "unknown callers: garbage, incomplete, slow and endless messages, forged and reused tokens, removed members",
+			Duration: 3 * time.Minute, Faults: strangers, Scale: 0.5, Pause: time.Second,
 			Spare: 1},
-		{Name: "membership", Text: "join, promote, remove and replace replicas under load", Duration: 5 * time.Minute, Faults: slices.Concat(members, []string{"kill", "pause", "isolate", "lost-disk", "empty-first"}),
-			Scale: 0.5, Pause: time.Second, Spare: 1, Require: []string{harness.Members}, Trailing: 2048},
-		{Name: "upgrade", Text: "a rolling upgrade and downgrade, under load and kills", Duration: 3 * time.Minute, Faults: []string{"upgrade", "kill", "pause", "downgrade", "kill-leader"}, Ordered: true,
+		{Name: "membership", Text: "join, promote, remove and replace replicas under load", Duration: 5 * time.Minute,
+			Faults: slices.Concat(members, []string{"kill", "pause", "isolate", "lost-disk", "empty-first"}),
+			Scale:  0.5, Pause: time.Second, Spare: 1, Require: []string{harness.Members}, Trailing: 2048},
+		{Name: "upgrade", Text: "a rolling upgrade and downgrade, under load and kills", Duration: 3 * time.Minute,
+			Faults: []string{"upgrade", "kill", "pause", "downgrade", "kill-leader"}, Ordered: true,
 			Scale: 0.5, Pause: time.Second, Require: []string{harness.Upgrade}, Finale: []string{"finalize"}},
-		{Name: "restore", Text: "take backups under load, restore them elsewhere, and recover from the loss of a majority", Duration: time.Minute, Faults: []string{"backup", "kill-leader", "pause"}, Scale: 0.5, Pause: 2 * time.Second,
+		{Name: "restore", Text: "take backups under load, restore them elsewhere, and recover from the loss of a majority",
+			Duration: time.Minute, Faults: []string{"backup", "kill-leader", "pause"}, Scale: 0.5, Pause: 2 * time.Second,
 			Finale: []string{"recover"}},
-		{Name: "nightly", Text: "all faults", Duration: 2 * time.Hour, Faults: everything, Scale: 0.5, Pause: time.Second, Spare: 1, Trailing: 2048, Finale: []string{"recover"}},
-		{Name: "release", Text: "all faults for a day, with the timers of a production cluster; no fault may be skipped", Duration: 24 * time.Hour, Faults: everything, Scale: 2, Pause: 2 * time.Second, Spare: 1,
+		{Name: "nightly", Text: "all faults", Duration: 2 * time.Hour, Faults: everything, Scale: 0.5, Pause: time.Second,
+			Spare: 1, Trailing: 2048, Finale: []string{"recover"}},
+		{Name: "release", Text: "all faults for a day, with the timers of a production cluster; no fault may be skipped",
+			Duration: 24 * time.Hour, Faults: everything, Scale: 2, Pause: 2 * time.Second, Spare: 1,
 			Trailing: 2048, Slow: true, Finale: []string{"recover"},
-			Require: []string{harness.Partition, harness.OneWay, harness.Delay, harness.Loss, harness.PowerLoss, harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk, harness.ReadOnly, harness.Members, harness.Clock, harness.Failpoints, harness.Upgrade, harness.Stdio, harness.Certs}},
+			Require: []string{harness.Partition, harness.OneWay, harness.Delay, harness.Loss, harness.PowerLoss,
+				harness.DiskFull, harness.SyncFails, harness.SlowDisk, harness.HungDisk, harness.ReadOnly, harness.Members,
+				harness.Clock, harness.Failpoints, harness.Upgrade, harness.Stdio, harness.Certs}},
 	}
 }
 
@@ -101,7 +120,8 @@ func (s Scenario) Only(names []string) (Scenario, error) {
 	other := func(name string) bool { return !slices.Contains(names, name) }
 	s.Faults, s.Finale = slices.DeleteFunc(slices.Clone(s.Faults), other), slices.DeleteFunc(slices.Clone(s.Finale), other)
 	if len(s.Faults) == 0 {
-		return s, fmt.Errorf("scenario %s: %s can only come last; add a fault before it", s.Name, strings.Join(s.Finale, " and "))
+		return s, fmt.Errorf("scenario %s: %s can only come last; add a fault before it", s.Name,
+			strings.Join(s.Finale, " and "))
 	}
 	return s, nil
 }

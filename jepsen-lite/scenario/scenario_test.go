@@ -33,7 +33,8 @@ func TestScenarios(t *testing.T) {
 			if !ok {
 				t.Errorf("%s: there is no fault %s", s.Name, name)
 			}
-			needSpare := []string{"grow-shrink", "join-kill", "replayed-token", "removed-returns", "crash-members", "hold-members"}
+			needSpare := []string{"grow-shrink", "join-kill", "replayed-token", "removed-returns", "crash-members",
+				"hold-members"}
 			if slices.Contains(needSpare, name) && s.Spare == 0 {
 				t.Errorf("%s: %s needs a spare replica", s.Name, name)
 			}
@@ -117,7 +118,8 @@ func TestOnly(t *testing.T) {
 }
 
 func TestSplit(t *testing.T) {
-	offer := harness.Offer{All: []harness.Capability{{Fault: harness.Crash, Answer: harness.Yes}, {Fault: harness.Delay, Answer: harness.Fallback}, {Fault: harness.PowerLoss, Answer: harness.No}}}
+	offer := harness.Offer{All: []harness.Capability{{Fault: harness.Crash, Answer: harness.Yes},
+		{Fault: harness.Delay, Answer: harness.Fallback}, {Fault: harness.PowerLoss, Answer: harness.No}}}
 	can, cannot := split([]string{"kill", "delay", "power-cut", "no-such"}, offer)
 	if len(can) != 2 || !slices.Equal(cannot, []string{"power-cut", "no-such"}) {
 		t.Errorf("%d can, %v cannot", len(can), cannot)
@@ -125,7 +127,8 @@ func TestSplit(t *testing.T) {
 }
 
 func TestResult(t *testing.T) {
-	ok := Result{Scenario: "smoke", Seed: 3, Verdict: &check.Verdict{Findings: []check.Finding{{ID: "S1", Status: check.OK, Checked: 9, Unit: "digests"}}}}
+	ok := Result{Scenario: "smoke", Seed: 3,
+		Verdict: &check.Verdict{Findings: []check.Finding{{ID: "S1", Status: check.OK, Checked: 9, Unit: "digests"}}}}
 	for _, ms := range []int{300, 100, 200} {
 		ok.Gaps = append(ok.Gaps, time.Duration(ms)*time.Millisecond)
 	}
@@ -134,7 +137,8 @@ func TestResult(t *testing.T) {
 			ok.OK(), ok.Percentile(0.5), ok.Percentile(1))
 	}
 	var text strings.Builder
-	if err := ok.WriteText(&text); err != nil || strings.Contains(text.String(), "FAIL") || !strings.Contains(text.String(), "S1 ok 9 digests") {
+	if err := ok.WriteText(&text); err != nil || strings.Contains(text.String(), "FAIL") ||
+		!strings.Contains(text.String(), "S1 ok 9 digests") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	for name, bad := range map[string]func(*Result){
@@ -148,7 +152,8 @@ func TestResult(t *testing.T) {
 		r := ok
 		bad(&r)
 		var text strings.Builder
-		if err := r.WriteText(&text); err != nil || r.OK() || !strings.Contains(text.String(), "FAIL seed 3: "+name) || !strings.Contains(text.String(), "rmd-chaos run smoke --seed 3") {
+		if err := r.WriteText(&text); err != nil || r.OK() || !strings.Contains(text.String(), "FAIL seed 3: "+name) ||
+			!strings.Contains(text.String(), "rmd-chaos run smoke --seed 3") {
 			t.Errorf("%s: %v %v\n%s", name, r.OK(), err, text.String())
 		}
 		var doc struct{ OK bool }
@@ -163,8 +168,10 @@ func TestResult(t *testing.T) {
 // them itself.
 func TestTotalsOfPageAndTerminal(t *testing.T) {
 	at := time.Now()
-	r := Result{Scenario: "smoke", Seed: 3, Out: t.TempDir(), Took: 42 * time.Second, Asked: 1234, Acked: 1200, Refused: 30, Unknown: 4,
-		Moments: []nemesis.Moment{{Fault: "kill", Ended: at}, {Fault: "kill", Ended: at}, {Fault: "pause", Ended: at}}, Verdict: &check.Verdict{}, History: &history.History{}}
+	r := Result{Scenario: "smoke", Seed: 3, Out: t.TempDir(), Took: 42 * time.Second, Asked: 1234, Acked: 1200,
+		Refused: 30, Unknown: 4,
+		Moments: []nemesis.Moment{{Fault: "kill", Ended: at}, {Fault: "kill", Ended: at}, {Fault: "pause", Ended: at}},
+		Verdict: &check.Verdict{}, History: &history.History{}}
 	if err := r.WritePage(); err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +185,10 @@ func TestTotalsOfPageAndTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, total := range []struct{ terminal, page string }{
-		{"cluster time 42.0 s", "<dt>cluster time</dt><dd>42.0 s</dd>"}, {"operations 1 234", "<dt>operations</dt><dd>1 234</dd>"},
-		{"acked 1 200   refused 30   unknown 4", "acked 1 200, refused 30, unknown 4"}, {"faults 3 (kill 2, pause 1)", "<dt>faults</dt><dd>3</dd>"},
+		{"cluster time 42.0 s", "<dt>cluster time</dt><dd>42.0 s</dd>"},
+		{"operations 1 234", "<dt>operations</dt><dd>1 234</dd>"},
+		{"acked 1 200   refused 30   unknown 4", "acked 1 200, refused 30, unknown 4"},
+		{"faults 3 (kill 2, pause 1)", "<dt>faults</dt><dd>3</dd>"},
 	} {
 		if !strings.Contains(text.String(), total.terminal) || !strings.Contains(page, total.page) {
 			t.Errorf("%q or %q is missing:\n%s", total.terminal, total.page, text.String())

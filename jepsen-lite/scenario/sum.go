@@ -75,7 +75,8 @@ func SumUp(dirs []string) (*Sum, error) {
 	s.Missed = slices.DeleteFunc(slices.Compact(s.missed), func(name string) bool { return s.Points[name] > 0 })
 	if len(s.gaps) > 0 {
 		slices.Sort(s.gaps)
-		s.GapMillis = map[string]int64{"p50": quantile.Of(s.gaps, 0.5), "p99": quantile.Of(s.gaps, 0.99), "max": quantile.Of(s.gaps, 1)}
+		s.GapMillis = map[string]int64{"p50": quantile.Of(s.gaps, 0.5), "p99": quantile.Of(s.gaps, 0.99),
+			"max": quantile.Of(s.gaps, 1)}
 	}
 	return s, nil
 }
@@ -95,7 +96,8 @@ func (s *Sum) add(dir string, d *document) {
 		s.Points[name] += n
 	}
 	s.missed = append(s.missed, d.Missed...)
-	s.Acked, s.Unknown, s.Apps, s.Lost, s.Kills = s.Acked+d.Acked, s.Unknown+d.Unknown, s.Apps+d.Apps, s.Lost+len(d.Lost), s.Kills+d.Kills
+	s.Acked, s.Unknown, s.Apps, s.Lost, s.Kills = s.Acked+d.Acked, s.Unknown+d.Unknown, s.Apps+d.Apps, s.Lost+len(d.Lost),
+		s.Kills+d.Kills
 	s.gaps = append(s.gaps, d.GapsMillis...)
 	if d.Verdict == nil {
 		return
@@ -138,10 +140,13 @@ func failedText(dir string, d *document) string {
 // WriteText prints the sum for a terminal.
 func (s *Sum) WriteText(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "runs\t%d, %d passed, %s\n", s.Runs, s.Passed, (time.Duration(s.TookMillis) * time.Millisecond).Round(time.Second))
-	fmt.Fprintf(t, "acknowledged\t%d operations, %d with unknown outcome; %d applications, %d lost\n", s.Acked, s.Unknown, s.Apps, s.Lost)
+	fmt.Fprintf(t, "runs\t%d, %d passed, %s\n", s.Runs, s.Passed,
+		(time.Duration(s.TookMillis) * time.Millisecond).Round(time.Second))
+	fmt.Fprintf(t, "acknowledged\t%d operations, %d with unknown outcome; %d applications, %d lost\n", s.Acked, s.Unknown,
+		s.Apps, s.Lost)
 	if s.Kills > 0 {
-		fmt.Fprintf(t, "leader kills\t%d; time without a committed write: p50 %d ms, p99 %d ms, max %d ms\n", s.Kills, s.GapMillis["p50"], s.GapMillis["p99"], s.GapMillis["max"])
+		fmt.Fprintf(t, "leader kills\t%d; time without a committed write: p50 %d ms, p99 %d ms, max %d ms\n", s.Kills,
+			s.GapMillis["p50"], s.GapMillis["p99"], s.GapMillis["max"])
 	}
 	fmt.Fprintln(t, "\nFAULT\tCOUNT")
 	for _, name := range slices.Sorted(maps.Keys(s.Faults)) {

@@ -64,7 +64,8 @@ func (r *run) close(ctx context.Context) {
 	if r.load != nil {
 		r.load.Close()
 		c := &r.load.Counts
-		r.res.Asked, r.res.Acked, r.res.Refused, r.res.Unknown = c.Asked.Load(), c.Acked.Load(), c.Refused.Load(), c.Unknown.Load()
+		r.res.Asked, r.res.Acked, r.res.Refused, r.res.Unknown = c.Asked.Load(), c.Acked.Load(), c.Refused.Load(),
+			c.Unknown.Load()
 		r.res.Containers, r.res.Beats = c.Containers.Load(), r.load.Beats()
 		for _, v := range r.load.Violations() {
 			r.res.Violations = append(r.res.Violations, Violation{Invariant: v.Invariant, What: v.What})

@@ -23,7 +23,8 @@ func (r *Result) rerunCommand() string {
 // Summary returns the result as package report prints it.
 func (r *Result) Summary() report.Summary {
 	s := report.Summary{
-		Name: "tier2 " + r.Scenario, Commit: r.Commit, Go: runtime.Version(), From: int64(r.Seed), To: int64(r.Seed), ClusterTime: r.Took, Took: r.Took,
+		Name: "tier2 " + r.Scenario, Commit: r.Commit, Go: runtime.Version(), From: int64(r.Seed), To: int64(r.Seed),
+		ClusterTime: r.Took, Took: r.Took,
 		Operations: r.Asked, Acked: r.Acked, Refused: r.Refused, Unknown: r.Unknown, Gaps: r.Gaps,
 	}
 	if r.Verdict != nil {
@@ -38,7 +39,10 @@ func (r *Result) Summary() report.Summary {
 	for _, name := range r.Skipped {
 		s.Skipped = append(s.Skipped, report.Skip{Kind: name, Why: r.Offer.Why(r.Kinds[name])})
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("network %s, disks %s; %d applications acknowledged, %d lost; %d containers; %d heartbeats over Hadoop's wire", r.Offer.Network, r.Offer.Disk, r.Apps, len(r.Lost), r.Containers, r.Beats))
+	s.Notes = append(s.Notes,
+		fmt.Sprintf(
+			"network %s, disks %s; %d applications acknowledged, %d lost; %d containers; %d heartbeats over Hadoop's wire",
+			r.Offer.Network, r.Offer.Disk, r.Apps, len(r.Lost), r.Containers, r.Beats))
 	fail := func(id, text string) {
 		s.Failures = append(s.Failures, report.Failure{Seed: int64(r.Seed), ID: id, Text: text})
 	}
@@ -92,7 +96,9 @@ func (r *Result) WritePage() error {
 	}
 	totals := r.Summary()
 	err = report.WritePage(f, report.Page{
-		Title: fmt.Sprintf("tier2 %s, seed %d", r.Scenario, r.Seed), Lead: fmt.Sprintf("%s, %s, network %s, disks %s, %s", r.Commit, runtime.Version(), r.Offer.Network, r.Offer.Disk, r.Took.Round(time.Second)),
+		Title: fmt.Sprintf("tier2 %s, seed %d", r.Scenario, r.Seed),
+		Lead: fmt.Sprintf("%s, %s, network %s, disks %s, %s", r.Commit, runtime.Version(), r.Offer.Network, r.Offer.Disk,
+			r.Took.Round(time.Second)),
 		Again: r.rerunCommand(), History: r.History, Verdict: r.shown(), Totals: &totals,
 	})
 	if cerr := f.Close(); err == nil {
@@ -122,7 +128,8 @@ func (r *Result) shown() *check.Verdict {
 			}
 		}
 		if !found {
-			v.Findings = append(v.Findings, check.Finding{ID: x.Invariant, Status: check.Failed, Violations: 1, Text: x.What, NS: int64(x.After)})
+			v.Findings = append(v.Findings, check.Finding{ID: x.Invariant, Status: check.Failed, Violations: 1, Text: x.What,
+				NS: int64(x.After)})
 		}
 	}
 	return v

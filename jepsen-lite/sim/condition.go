@@ -57,7 +57,9 @@ func (w *world) mayLose() bool {
 		if !up || r.locked(func(r *replica) bool { return r.broken }) {
 			return false
 		}
-		if surely, maybe := l.disk.Damaged(); surely || maybe || l.disk.HasFault(func(f disk.Faults) bool { return f.Lying || f.Tearing }) {
+		if surely, maybe := l.disk.Damaged(); surely || maybe || l.disk.HasFault(func(f disk.Faults) bool {
+			return f.Lying || f.Tearing
+		}) {
 			return false
 		}
 	}
@@ -68,7 +70,8 @@ func (w *world) mayLose() bool {
 func (w *world) caughtUp() bool {
 	for end := time.Now().Add(stepTime); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		ms := w.membership()
-		if len(ms) > 0 && !slices.ContainsFunc(ms, func(m cluster.Member) bool { return m.State != cluster.StateAlive || m.Lag > 100 }) {
+		if len(ms) > 0 && !slices.ContainsFunc(ms,
+			func(m cluster.Member) bool { return m.State != cluster.StateAlive || m.Lag > 100 }) {
 			return true
 		}
 	}
@@ -144,7 +147,8 @@ func (w *world) noneLeft() bool {
 		}
 		w.ops.Wait()
 	}
-	w.check.Fail("L2: not all operators have come to their end: %s; members %+v; %s", w.undone(), w.membership(), w.describeProgress())
+	w.check.Fail("L2: not all operators have come to their end: %s; members %+v; %s", w.undone(), w.membership(),
+		w.describeProgress())
 	return false
 }
 
@@ -181,7 +185,8 @@ func (w *world) waiting() string {
 		if e, err := x.Explain(st, a.ID); err != nil {
 			out += fmt.Sprintf("\n%s: %v", a.ID, err)
 		} else {
-			out += fmt.Sprintf("\n%s in %s, uses %s: %s: %s; asks %v, holds %v", a.ID, e.Queue, a.Used, e.Reason, e.Text, e.Asks, e.Reserved)
+			out += fmt.Sprintf("\n%s in %s, uses %s: %s: %s; asks %v, holds %v", a.ID, e.Queue, a.Used, e.Reason, e.Text,
+				e.Asks, e.Reserved)
 		}
 		return true
 	})

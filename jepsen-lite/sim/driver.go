@@ -30,20 +30,29 @@ func Kinds() []faultKind {
 	return []faultKind{
 		{"kill", "crash", (*driver).kill}, {"kill-leader", "crash", (*driver).killLeader},
 		{"blackout", "crash", (*driver).blackout}, {"crash-at-point", "crash", (*driver).crashAtPoint},
-		{"power-cut", "disk", (*driver).powerCut}, {"crash-at-write", "disk", (*driver).crashAtWrite}, {"torn-write", "disk", (*driver).tornWrite},
-		{"sync-error", "disk", (*driver).syncError}, {"sync-lies", "disk", (*driver).syncLies}, {"no-space", "disk", (*driver).noSpace},
-		{"slow-disk", "disk", (*driver).slowDisk}, {"hung-disk", "disk", (*driver).hungDisk}, {"bit-rot", "disk", (*driver).bitRot},
+		{"power-cut", "disk", (*driver).powerCut}, {"crash-at-write", "disk", (*driver).crashAtWrite},
+		{"torn-write", "disk", (*driver).tornWrite},
+		{"sync-error", "disk", (*driver).syncError}, {"sync-lies", "disk", (*driver).syncLies},
+		{"no-space", "disk", (*driver).noSpace},
+		{"slow-disk", "disk", (*driver).slowDisk}, {"hung-disk", "disk", (*driver).hungDisk},
+		{"bit-rot", "disk", (*driver).bitRot},
 		{"misread", "disk", (*driver).misread}, {"lost-disk", "disk", (*driver).lostDisk},
-		{"cut", "net", (*driver).isolate}, {"cut-link", "net", (*driver).cutLink}, {"loss", "net", (*driver).loss}, {"double", "net", (*driver).double},
+		{"cut", "net", (*driver).isolate}, {"cut-link", "net", (*driver).cutLink}, {"loss", "net", (*driver).loss},
+		{"double", "net", (*driver).double},
 		{"reorder", "net", (*driver).reorder}, {"slow-link", "net", (*driver).slowLink}, {"reset", "net", (*driver).reset},
-		{"fork", "net", (*driver).fork}, {"late-first-entry", "disk", (*driver).lateFirstEntry}, {"stale-leader", "pause", (*driver).staleLeader}, {"remove-unfit", "member", (*driver).removeUnfit},
-		{"pause", "pause", (*driver).pause}, {"slow-apply", "pause", (*driver).slowApply}, {"late-batches", "pause", (*driver).delayBatches},
+		{"fork", "net", (*driver).fork}, {"late-first-entry", "disk", (*driver).lateFirstEntry},
+		{"stale-leader", "pause", (*driver).staleLeader}, {"remove-unfit", "member", (*driver).removeUnfit},
+		{"pause", "pause", (*driver).pause}, {"slow-apply", "pause", (*driver).slowApply},
+		{"late-batches", "pause", (*driver).delayBatches},
 		{"hung-leader", "pause", (*driver).hangLeader}, {"refused-entry", "member", (*driver).refuseEntry},
 		{"clock-step", "clock", (*driver).clockStep}, {"clock-drift", "clock", (*driver).clockDrift},
-		{"transfer", "member", (*driver).transfer}, {"join", "member", (*driver).join}, {"remove", "member", (*driver).remove},
+		{"transfer", "member", (*driver).transfer}, {"join", "member", (*driver).join},
+		{"remove", "member", (*driver).remove},
 		{"demote", "member", (*driver).demote}, {"upgrade", "member", (*driver).upgrade},
 		{"snapshot", "load", (*driver).snapshot}, {"silent-node", "load", (*driver).silence},
-		{"reconfigure", "load", (*driver).reconfigure}, {"drain-node", "load", (*driver).drainNode}, {"forget-node", "load", (*driver).forgetNode}, {"label-nodes", "load", (*driver).labelNodes}, {"intruder", "intruder", (*driver).intruder},
+		{"reconfigure", "load", (*driver).reconfigure}, {"drain-node", "load", (*driver).drainNode},
+		{"forget-node", "load", (*driver).forgetNode}, {"label-nodes", "load", (*driver).labelNodes},
+		{"intruder", "intruder", (*driver).intruder},
 	}
 }
 
@@ -59,7 +68,8 @@ func kindNames() []string {
 // Validate returns an error for a name that is neither a kind nor a group.
 func (p Profile) Validate() error {
 	for _, n := range p.names() {
-		if n != "all" && n != "calm" && !slices.ContainsFunc(Kinds(), func(k faultKind) bool { return k.name == n || k.group == n }) {
+		if n != "all" && n != "calm" && !slices.ContainsFunc(Kinds(),
+			func(k faultKind) bool { return k.name == n || k.group == n }) {
 			return fmt.Errorf("profile %q: no kind or group of faults is named %q", p, n)
 		}
 	}
@@ -182,7 +192,8 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 		}
 		if still > stallTime || time.Since(begin) > drainTime {
 			d.l.Stop() // so that the load does not change what is read now
-			w.check.Fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.Describe(d.stuck), d.w.waiting())
+			w.check.Fail("L3: %s after everything was healed, still: %s; %s%s", time.Since(begin), left, d.l.Describe(d.stuck),
+				d.w.waiting())
 			return leads, step
 		}
 	}

@@ -116,7 +116,8 @@ func (d *driver) slowLink() {
 	if a == b {
 		return
 	}
-	w := network.Weather{Delay: time.Duration(d.rng.Intn(200)) * time.Millisecond, Jitter: time.Duration(1+d.rng.Intn(200)) * time.Millisecond,
+	w := network.Weather{Delay: time.Duration(d.rng.Intn(200)) * time.Millisecond,
+		Jitter:  time.Duration(1+d.rng.Intn(200)) * time.Millisecond,
 		PerByte: time.Duration(d.rng.Intn(20)) * time.Microsecond}
 	d.note("the way from %s to %s is slow: %+v", a.id, b.id, w)
 	d.w.net.TurnLink(a.id, b.id, w)

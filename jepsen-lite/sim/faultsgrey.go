@@ -21,7 +21,8 @@ import (
 
 // hangs are the failpoints at which a leader may hang: in the sequencer before and after it proposes
 // a batch, in raft's main loop, and in the state machine.
-var hangs = []failpoint.Name{failpoint.BatchClosed, failpoint.BatchProposed, failpoint.BatchApplied, failpoint.EntriesStored, failpoint.EntryApplied}
+var hangs = []failpoint.Name{failpoint.BatchClosed, failpoint.BatchProposed, failpoint.BatchApplied,
+	failpoint.EntriesStored, failpoint.EntryApplied}
 
 // greyMax is how long writes may stop because of such a leader: until it steps down, until another
 // one leads, and until a caller has given up the first replica that it called.
@@ -122,7 +123,8 @@ func (d *driver) readyLeader() *replica {
 		return nil
 	}
 	r := d.w.leading()
-	for end := time.Now().Add(2 * cluster.DefaultConfig().HungGiveUp); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(2 * cluster.DefaultConfig().HungGiveUp); time.Now().Before(end); time.Sleep(
+		100 * time.Millisecond) {
 		if d.w.leading() != r {
 			return nil
 		}

@@ -153,7 +153,8 @@ func (d *driver) removeUnfit() {
 	err := l.command(func() error { return l.cluster.Remove(victim.id, false) })
 	taken := err == nil || !votes(l) || knew && !votes(who)
 	if taken {
-		w.check.Fail("S14: with %d of %d voters down %s takes up the removal of %s, which is well: %v", len(down), len(all), asked.id, victim.id, err)
+		w.check.Fail("S14: with %d of %d voters down %s takes up the removal of %s, which is well: %v", len(down), len(all),
+			asked.id, victim.id, err)
 	} else {
 		w.check.Achieved("removal refused")
 	}

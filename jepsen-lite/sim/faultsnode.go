@@ -110,7 +110,8 @@ func (d *driver) retire(what string, then func(context.Context, *load.Caller, *l
 	w := d.w
 	d.changes++
 	c := load.NewCaller(w, fmt.Sprintf("operator%d", d.changes), rand.New(rand.NewSource(d.rng.Int63())))
-	in := &input.DrainNode{ID: n.Id, Now: what == "forgotten" || d.oneIn(4), DeadlineMillis: time.Now().UnixMilli() + d.rng.Int63n(30_000)}
+	in := &input.DrainNode{ID: n.Id, Now: what == "forgotten" || d.oneIn(4),
+		DeadlineMillis: time.Now().UnixMilli() + d.rng.Int63n(30_000)}
 	kill := d.oneIn(3)
 	d.note("node %s is to be %s", n.Id, what)
 	w.ops.Go(func() {

@@ -110,19 +110,23 @@ func (x *intruder) attackRaft(l *process, head raft.RPCHeader, term uint64) {
 		send func() error
 	}{
 		{"AppendEntries", func() error {
-			return x.host.AppendEntries(id, to, &raft.AppendEntriesRequest{RPCHeader: head, Term: term, PrevLogEntry: last, PrevLogTerm: term - 5, Entries: []*raft.Log{bad}, LeaderCommitIndex: last + 1}, &raft.AppendEntriesResponse{})
+			return x.host.AppendEntries(id, to, &raft.AppendEntriesRequest{RPCHeader: head, Term: term, PrevLogEntry: last,
+				PrevLogTerm: term - 5, Entries: []*raft.Log{bad}, LeaderCommitIndex: last + 1}, &raft.AppendEntriesResponse{})
 		}},
 		{"RequestVote", func() error {
-			return x.host.RequestVote(id, to, &raft.RequestVoteRequest{RPCHeader: head, Term: term, LastLogIndex: last + 9, LastLogTerm: term}, &raft.RequestVoteResponse{})
+			return x.host.RequestVote(id, to, &raft.RequestVoteRequest{RPCHeader: head, Term: term, LastLogIndex: last + 9,
+				LastLogTerm: term}, &raft.RequestVoteResponse{})
 		}},
 		{"RequestPreVote", func() error {
-			return x.host.RequestPreVote(id, to, &raft.RequestPreVoteRequest{RPCHeader: head, Term: term, LastLogIndex: last + 9, LastLogTerm: term}, &raft.RequestPreVoteResponse{})
+			return x.host.RequestPreVote(id, to, &raft.RequestPreVoteRequest{RPCHeader: head, Term: term, LastLogIndex: last + 9,
+				LastLogTerm: term}, &raft.RequestPreVoteResponse{})
 		}},
 		{"TimeoutNow", func() error {
 			return x.host.TimeoutNow(id, to, &raft.TimeoutNowRequest{RPCHeader: head}, &raft.TimeoutNowResponse{})
 		}},
 		{"InstallSnapshot", func() error {
-			q := &raft.InstallSnapshotRequest{RPCHeader: head, Term: term, SnapshotVersion: raft.SnapshotVersionMax, LastLogIndex: last + 9, LastLogTerm: term}
+			q := &raft.InstallSnapshotRequest{RPCHeader: head, Term: term, SnapshotVersion: raft.SnapshotVersionMax,
+				LastLogIndex: last + 9, LastLogTerm: term}
 			return x.host.OfferSnapshot(l.r.id, q, []byte("RMDS"))
 		}},
 	} {

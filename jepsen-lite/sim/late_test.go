@@ -19,17 +19,21 @@ func TestLateAllocate(t *testing.T) {
 		s.addNodes(8, "n1")
 		s.submit("app1", "a", 0, "")
 		pull := func(asks ...input.Ask) *input.AllocateReply {
-			r := s.plan(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], Asks: asks, FromAM: true}).(*input.AllocateReply)
+			r := s.plan(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"],
+				Asks: asks, FromAM: true}).(*input.AllocateReply)
 			s.resp["app1"] = r.Response
 			return r
 		}
-		pull(input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(gib, 1), Relax: true})
-		late := &input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1}, Response: s.resp["app1"], FromAM: true}
+		pull(input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1,
+			Size: yarn.NewResource(gib, 1), Relax: true})
+		late := &input.Allocate{Attempt: yarn.AttemptID{App: s.apps["app1"], Attempt: 1},
+			Response: s.resp["app1"], FromAM: true}
 		pull()
 		pull()
 		s.beat("n1") // the container is allocated, and the AM does not know yet
 		c := load.NewCaller(s.world, "late", rand.New(rand.NewSource(1)))
-		if r, ok := c.Call(context.Background(), input.Request{Input: late}); !ok || r.Refused() == nil || r.Refused().Reason != input.WrongResponse {
+		if r, ok := c.Call(context.Background(), input.Request{Input: late}); !ok || r.Refused() == nil ||
+			r.Refused().Reason != input.WrongResponse {
 			t.Errorf("the late copy is answered %+v, %v", r, ok)
 		}
 		told := 0

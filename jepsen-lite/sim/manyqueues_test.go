@@ -63,7 +63,8 @@ func TestManyQueues(t *testing.T) {
 		if n := users + q.waves*(regulars+1); c.Created != n+regulars || c.Removed != n {
 			t.Errorf("%d queues were created and %d removed, not %d and %d", c.Created, c.Removed, n+regulars, n)
 		}
-		if c.Terms < 4*q.waves || c.Restores < q.waves || c.Activated < q.waves || c.Deactivated < q.waves || c.Allocated < q.waves {
+		if c.Terms < 4*q.waves || c.Restores < q.waves || c.Activated < q.waves || c.Deactivated < q.waves ||
+			c.Allocated < q.waves {
 			t.Error("the waves do not do what they are there for")
 		}
 	})
@@ -85,7 +86,8 @@ func (q *manyQueues) summary() string {
 	c := q.check.Outcome().Counts
 	return fmt.Sprintf("%d users in %d waves: %d queues created, %d removed; leaves of managed parents got their capacity %d times, lost it %d times; "+
 		"%d containers; %d leaders, %d restores, %d configurations; %d entries, %d digests; after the first and the last wave %d bytes in tables, snapshots of %d; %s of virtual time, %.0f CPU seconds",
-		q.users, q.waves, c.Created, c.Removed, c.Activated, c.Deactivated, c.Allocated, c.Terms, c.Restores, 2*q.waves, c.Entries, c.Digests,
+		q.users, q.waves, c.Created, c.Removed, c.Activated, c.Deactivated, c.Allocated, c.Terms, c.Restores, 2*q.waves,
+		c.Entries, c.Digests,
 		q.bytes, q.whole, q.check.Age().Round(time.Second), cpu.Seconds())
 }
 
@@ -116,7 +118,8 @@ func (q *manyQueues) wave(users int) {
 	q.restoreAndLead(behind)
 	q.underFire(users, func(c *load.Caller, i int) {
 		reply, ok := c.Call(q.ctx, input.Request{Input: &input.KillApplication{ID: ids[i], Diagnostics: "the wave ebbs"}})
-		if f := failure(reply, ok); f != "" && !strings.Contains(f, string(input.NoSuchApplication)) { // an earlier try succeeded
+		// an earlier try succeeded
+		if f := failure(reply, ok); f != "" && !strings.Contains(f, string(input.NoSuchApplication)) {
 			q.check.Fail("the end of %s: %s", ids[i], f)
 		}
 	})
@@ -141,7 +144,8 @@ func (q *manyQueues) configure() {
 	weight := 1 + q.check.Submissions()%3
 	props := append(q.opt.Properties(q.opt.Queues, false),
 		input.Property{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"},
-		input.Property{Name: capacity.Prefix + "root.users.auto-queue-creation-v2.template.capacity", Value: fmt.Sprintf("%dw", weight)})
+		input.Property{Name: capacity.Prefix + "root.users.auto-queue-creation-v2.template.capacity",
+			Value: fmt.Sprintf("%dw", weight)})
 	q.plan(&input.SetQueues{Properties: props, Author: "operator"})
 }
 
@@ -182,7 +186,9 @@ func (q *manyQueues) submitAs(c *load.Caller, name, user, queue string) yarn.App
 		return yarn.ApplicationID{}
 	}
 	id := reply.(*input.NewApplicationReply).ID
-	reply, ok = c.Call(q.ctx, input.Request{Input: &input.SubmitApplication{ID: id, Name: name, User: user, Queue: queue, Unmanaged: true}})
+	reply,
+		ok = c.Call(q.ctx, input.Request{Input: &input.SubmitApplication{ID: id, Name: name, User: user, Queue: queue,
+		Unmanaged: true}})
 	if f := failure(reply, ok); f != "" {
 		_, known := q.check.App(id.Seq) // an earlier try succeeded
 		if !known {

@@ -153,7 +153,8 @@ func (w *world) replaced(r *replica) bool {
 	m, member := memberOf(all, r.id)
 	switch {
 	case member && m.Incarnation != mine:
-		old := cluster.Identity{ID: m.ID, Incarnation: m.Incarnation}.ServerID() // with incarnation: all may come from a deposed leader, and r.id alone could mean the new identity
+		// with incarnation: all may come from a deposed leader, and r.id alone could mean the new identity
+		old := cluster.Identity{ID: m.ID, Incarnation: m.Incarnation}.ServerID()
 		if err := l.command(func() error { return l.cluster.Remove(string(old), false) }); err != nil {
 			w.check.Note("the old %s is not removed: %v", r.id, err)
 		}

@@ -35,7 +35,8 @@ const healStep = "heal"
 // drawPlan returns the plan of a seed.
 func drawPlan(seed int64, opt Options) plan {
 	rng := rand.New(rand.NewSource(seed))
-	p := plan{seed: seed, settings: settings.Draw(rng), load: load.Size{Nodes: 4, Clients: 4, Readers: load.Readers}, length: opt.Faults}
+	p := plan{seed: seed, settings: settings.Draw(rng), load: load.Size{Nodes: 4, Clients: 4, Readers: load.Readers},
+		length: opt.Faults}
 	p.settings.Vary(seed)
 	between := func(least, more time.Duration) time.Duration {
 		return least + time.Duration(rng.Int63n(int64(more)))
@@ -46,7 +47,8 @@ func drawPlan(seed int64, opt Options) plan {
 		at, wait = at+s.after, 0
 	}
 	for kinds := drawKinds(rng, opt.Profile); len(kinds) > 0 && at < p.length; {
-		step(planStep{after: wait + between(100*time.Millisecond, 2*time.Second), kind: kinds[rng.Intn(len(kinds))], draw: rng.Int63()})
+		step(planStep{after: wait + between(100*time.Millisecond, 2*time.Second), kind: kinds[rng.Intn(len(kinds))],
+			draw: rng.Int63()})
 		wait = between(100*time.Millisecond, 2*time.Second)
 		if rng.Intn(2) == 0 {
 			step(planStep{after: wait, kind: healStep})

@@ -32,14 +32,16 @@ func TestDrawPlan(t *testing.T) {
 func TestExecute(t *testing.T) {
 	p := drawPlan(1, Options{Profile: "calm"})
 	p.length = 10 * time.Second
-	p.steps = []planStep{{after: 2 * time.Second, kind: "kill"}, {after: time.Second, kind: healStep}, {after: 3 * time.Second, kind: "pause", draw: 7},
+	p.steps = []planStep{{after: 2 * time.Second, kind: "kill"}, {after: time.Second, kind: healStep},
+		{after: 3 * time.Second, kind: "pause", draw: 7},
 		{after: 9 * time.Second, kind: "kill"}}
 	res := execute(t, p)
 	if len(res.Violations) > 0 {
 		t.Fatalf("the plan leads to violations %q: %s", res.Violations, res.History)
 	}
 	got := res.Executed
-	if len(got) != 3 || got[0].At != 2*time.Second || got[1].At < 3*time.Second || got[2].Kind != "pause" || got[2].Took < 100*time.Millisecond {
+	if len(got) != 3 || got[0].At != 2*time.Second || got[1].At < 3*time.Second || got[2].Kind != "pause" ||
+		got[2].Took < 100*time.Millisecond {
 		t.Errorf("executed: %+v", got)
 	}
 	if res.Kinds["kill"] != 1 {

@@ -269,19 +269,22 @@ func (l *process) options() server.Options {
 		c.Scheduling = "heartbeat"
 	}
 	c.Raft.Heartbeat, c.Raft.Election, c.Raft.Lease = heartbeat, election, lease
-	c.Raft.SnapshotThreshold, c.Raft.SnapshotInterval, c.Raft.Trailing = uint(w.opt.SnapshotAfter), time.Second, uint(w.opt.Trailing)
+	c.Raft.SnapshotThreshold, c.Raft.SnapshotInterval, c.Raft.Trailing = uint(w.opt.SnapshotAfter), time.Second,
+		uint(w.opt.Trailing)
 	c.Disk.Reserve, c.Disk.Stop = disk.Reserve, disk.Stop
-	return server.Options{Config: c, Queues: w.opt.FirstQueues(), Logger: l.logger(), OnFatal: l.fatal, Files: 1 << 16, Parts: server.Parts{
-		Peer: l.host,
-		Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: l.disk.Snapshots(), Transport: l.host,
-			Identity: &who, KeepIdentity: l.disk.Keep, FreeSpace: l.disk.Space, LowTrailing: true, HeartbeatFastPath: w.opt.FastPath},
-		Now: l.r.wall, Entropy: w.entropy, Level: l.level, MaxInFlight: w.opt.InFlight, ForecastEvery: forecastEvery,
-		FSM: func(m *fsm.Machine) raft.FSM { return &observed{Machine: m, l: l} },
-		Log: func(log leader.Log) leader.Log { return trapped{log, w, l.r.id} },
-		Planner: func(p *planner.Planner) leader.Planner {
-			return &watched{Planner: p, l: l, nodes: map[yarn.NodeSlot]time.Time{}, attempts: map[yarn.AttemptID]time.Time{}}
-		},
-	}}
+	return server.Options{Config: c, Queues: w.opt.FirstQueues(), Logger: l.logger(), OnFatal: l.fatal, Files: 1 << 16,
+		Parts: server.Parts{
+			Peer: l.host,
+			Stores: cluster.Options{LogStore: l.disk, StableStore: l.disk, SnapshotStore: l.disk.Snapshots(), Transport: l.host,
+				Identity: &who, KeepIdentity: l.disk.Keep, FreeSpace: l.disk.Space, LowTrailing: true,
+				HeartbeatFastPath: w.opt.FastPath},
+			Now: l.r.wall, Entropy: w.entropy, Level: l.level, MaxInFlight: w.opt.InFlight, ForecastEvery: forecastEvery,
+			FSM: func(m *fsm.Machine) raft.FSM { return &observed{Machine: m, l: l} },
+			Log: func(log leader.Log) leader.Log { return trapped{log, w, l.r.id} },
+			Planner: func(p *planner.Planner) leader.Planner {
+				return &watched{Planner: p, l: l, nodes: map[yarn.NodeSlot]time.Time{}, attempts: map[yarn.AttemptID]time.Time{}}
+			},
+		}}
 }
 
 // forecastEvery is longer than rmd's default, because a forecast costs more than everything else in

@@ -71,9 +71,12 @@ func (w *world) bounded(minutes int, res *result.Result) {
 	for _, c := range []struct {
 		what    string
 		n, most int
-	}{{"snapshots were sent", w.net.CountInstalls(), installsMax}, {"times raft was restarted in place", res.Restarts, restartsMax}, {"leaders were elected", w.check.Terms(), termsMax}} {
+	}{{"snapshots were sent", w.net.CountInstalls(), installsMax},
+		{"times raft was restarted in place", res.Restarts, restartsMax},
+		{"leaders were elected", w.check.Terms(), termsMax}} {
 		if c.n > c.most*minutes {
-			w.check.Fail("L4: %d %s in %d minutes; the most that went from one replica to another of one snapshot: %s", c.n, c.what, minutes, w.net.MostInstalled())
+			w.check.Fail("L4: %d %s in %d minutes; the most that went from one replica to another of one snapshot: %s", c.n,
+				c.what, minutes, w.net.MostInstalled())
 		}
 	}
 }

@@ -50,7 +50,8 @@ func node(name string) yarn.NodeID { return yarn.NodeID{Host: name, Port: 45454}
 
 func (s *story) addNodes(memory int64, names ...string) {
 	for _, n := range names {
-		s.plan(&input.RegisterNode{ID: node(n), HTTPPort: 8042, Rack: "/rack", Total: yarn.NewResource(memory*gib, 64), Version: "virtual"})
+		s.plan(&input.RegisterNode{ID: node(n), HTTPPort: 8042, Rack: "/rack", Total: yarn.NewResource(memory*gib, 64),
+			Version: "virtual"})
 	}
 }
 
@@ -66,12 +67,14 @@ func (s *story) beat(names ...string) *input.NodeHeartbeatReply {
 // submit submits an application and registers its AM. If am is not 0, an AM of am GiB runs on the
 // node on; otherwise the application is unmanaged.
 func (s *story) submit(name, queue string, am int64, on string) {
-	in := &input.SubmitApplication{Name: name, User: "u-" + name, Queue: queue, Unmanaged: am == 0, AM: yarn.NewResource(am*gib, 1), MaxAttempts: 2}
+	in := &input.SubmitApplication{Name: name, User: "u-" + name, Queue: queue, Unmanaged: am == 0,
+		AM: yarn.NewResource(am*gib, 1), MaxAttempts: 2}
 	id := s.plan(in).(*input.SubmitApplicationReply).ID
 	s.apps[name] = id
 	for i := 0; am > 0 && i < 3; i++ {
 		for _, l := range s.beat(on).Launch {
-			s.plan(&input.NodeHeartbeat{ID: node(on), Statuses: []input.ContainerStatus{{Container: l.Container, State: yarn.ContainerRunning}}})
+			s.plan(&input.NodeHeartbeat{ID: node(on),
+				Statuses: []input.ContainerStatus{{Container: l.Container, State: yarn.ContainerRunning}}})
 			am = 0
 		}
 	}
@@ -80,11 +83,13 @@ func (s *story) submit(name, queue string, am int64, on string) {
 
 // ask asks for count containers of size GiB on any node. Count 0 cancels the ask.
 func (s *story) ask(app string, priority int32, count, size int64) {
-	s.allocate(app, input.Ask{Key: yarn.SchedulerKey{Priority: priority}, Name: yarn.Any, Count: count, Size: yarn.NewResource(size*gib, 1), Relax: true})
+	s.allocate(app, input.Ask{Key: yarn.SchedulerKey{Priority: priority}, Name: yarn.Any, Count: count,
+		Size: yarn.NewResource(size*gib, 1), Relax: true})
 }
 
 func (s *story) allocate(app string, asks ...input.Ask) *input.AllocateReply {
-	r := s.plan(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps[app], Attempt: 1}, Response: s.resp[app], Asks: asks}).(*input.AllocateReply)
+	r := s.plan(&input.Allocate{Attempt: yarn.AttemptID{App: s.apps[app], Attempt: 1}, Response: s.resp[app],
+		Asks: asks}).(*input.AllocateReply)
 	s.resp[app] = r.Response
 	return r
 }
@@ -93,7 +98,8 @@ func (s *story) allocate(app string, asks ...input.Ask) *input.AllocateReply {
 func (s *story) complete(app string, number uint64, on string) {
 	s.allocate(app)
 	id := yarn.ContainerID{App: s.apps[app], Attempt: 1, Number: number}
-	s.plan(&input.NodeHeartbeat{ID: node(on), Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerCompleted}}})
+	s.plan(&input.NodeHeartbeat{ID: node(on),
+		Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerCompleted}}})
 }
 
 // state returns the committed state of a replica.
@@ -110,7 +116,8 @@ func (s *story) reservations(r *replica) string {
 	st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		a := st.Apps.Get(r.App)
 		rr := st.Asks.Get(st.Asks.Find(a, r.Key)).ReReservations
-		out = append(out, fmt.Sprintf("r%d %s #%d %s on %s, %d", r.Number, a.Details().Name, r.Container, r.Size, st.Nodes.Get(r.Node).ID.Host, rr))
+		out = append(out, fmt.Sprintf("r%d %s #%d %s on %s, %d", r.Number, a.Details().Name, r.Container, r.Size,
+			st.Nodes.Get(r.Node).ID.Host, rr))
 		return true
 	})
 	slices.Sort(out)
@@ -216,7 +223,8 @@ func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 				ctx, cancel := context.WithTimeout(l.ctx, 5*time.Second)
 				defer cancel()
 				c := load.NewCaller(s.world, "n1", rand.New(rand.NewSource(1))).StartAt(slices.Index(s.rs, old))
-				ended := []input.ContainerStatus{{Container: yarn.ContainerID{App: s.apps["app1"], Attempt: 1, Number: 2}, State: yarn.ContainerCompleted}}
+				ended := []input.ContainerStatus{{Container: yarn.ContainerID{App: s.apps["app1"], Attempt: 1, Number: 2},
+					State: yarn.ContainerCompleted}}
 				if _, ok := c.Try(ctx, input.Request{Input: &input.NodeHeartbeat{ID: node("n1"), Statuses: ended}}); ok {
 					t.Error("a leader that was killed before the commit has answered")
 				}
@@ -244,7 +252,10 @@ func TestScenario73LeaderKilledDuringFulfillment(t *testing.T) {
 
 func fulfills(entry []byte) bool {
 	b, err := event.Decode(entry)
-	return err == nil && slices.ContainsFunc(b.Events, func(e event.Event) bool { _, ok := e.(*event.ReservationFulfilled); return ok })
+	return err == nil && slices.ContainsFunc(b.Events, func(e event.Event) bool {
+		_, ok := e.(*event.ReservationFulfilled)
+		return ok
+	})
 }
 
 // TestScenario74RestoreWithReservations takes a snapshot while three nodes are reserved, truncates
@@ -454,7 +465,8 @@ func TestFence(t *testing.T) {
 		}
 		s.inStep(time.Minute)
 		if s.check.Outcome().Counts.Skipped != 1 {
-			t.Errorf("%d batches were skipped: does the scenario still show what the fence is for?", s.check.Outcome().Counts.Skipped)
+			t.Errorf("%d batches were skipped: does the scenario still show what the fence is for?",
+				s.check.Outcome().Counts.Skipped)
 		}
 	})
 }

@@ -110,10 +110,15 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	c := all.Counts()
-	for what, n := range map[string]int{"leaders": c.Terms - ran, "restores": c.Restores, "unknown outcomes": c.Unknown, "reads": c.Reads,
-		"reservations": c.Made, "fulfillments": c.Fulfilled, "cancellations": c.Cancelled, "lost containers": c.Lost, "memberships": c.Members - ran,
-		"warnings": c.Warned, "warnings for priority": c.Ranked, "warnings to share evenly": c.Balanced, "withdrawn warnings": c.Withdrawn, "warnings told": c.Told, "preempted containers": c.Preempted, "containers in room of reserved nodes": c.Lent,
-		"created queues": c.Created, "removed queues": c.Removed, "activated queues": c.Activated, "deactivated queues": c.Deactivated} {
+	for what, n := range map[string]int{"leaders": c.Terms - ran, "restores": c.Restores, "unknown outcomes": c.Unknown,
+		"reads":        c.Reads,
+		"reservations": c.Made, "fulfillments": c.Fulfilled, "cancellations": c.Cancelled, "lost containers": c.Lost,
+		"memberships": c.Members - ran,
+		"warnings":    c.Warned, "warnings for priority": c.Ranked, "warnings to share evenly": c.Balanced,
+		"withdrawn warnings": c.Withdrawn, "warnings told": c.Told, "preempted containers": c.Preempted,
+		"containers in room of reserved nodes": c.Lent,
+		"created queues":                       c.Created, "removed queues": c.Removed, "activated queues": c.Activated,
+		"deactivated queues": c.Deactivated} {
 		if n < 1 { // seeds do not repeat to the bit, and ten of them may meet little of a kind
 			t.Errorf("%d %s: does the simulation still meet what it is there for?", n, what)
 		}

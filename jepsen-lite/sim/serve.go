@@ -51,15 +51,18 @@ func (w *world) Try(ctx context.Context, at int, req input.Request) (input.Reply
 // failed.
 func (w *world) Read(ctx context.Context, at int) uint64 {
 	floor := w.check.Shown()
-	return w.readAt(ctx, at, checker.ReadLinear, floor, func(ctx context.Context, l *process) (uint64, error) { return l.cluster.ReadIndex(ctx) })
+	return w.readAt(ctx, at, checker.ReadLinear, floor,
+		func(ctx context.Context, l *process) (uint64, error) { return l.cluster.ReadIndex(ctx) })
 }
 
 // ReadStale reads the state of a replica as soon as it is not older than what the session has seen.
 func (w *world) ReadStale(ctx context.Context, at int, session uint64) uint64 {
-	return w.readAt(ctx, at, checker.ReadStale, session, func(context.Context, *process) (uint64, error) { return session, nil })
+	return w.readAt(ctx, at, checker.ReadStale, session,
+		func(context.Context, *process) (uint64, error) { return session, nil })
 }
 
-func (w *world) readAt(ctx context.Context, number int, kind string, floor uint64, index func(context.Context, *process) (uint64, error)) uint64 {
+func (w *world) readAt(ctx context.Context, number int, kind string, floor uint64,
+	index func(context.Context, *process) (uint64, error)) uint64 {
 	members := w.members()
 	r := members[number%len(members)]
 	l, up := r.currentProcess()

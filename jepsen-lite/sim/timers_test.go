@@ -16,7 +16,8 @@ func TestTimers(t *testing.T) {
 	tellStory(t, settings.Plain(), func(s *story) {
 		s.addNodes(8, "n1")
 		submit := func(name string, lifetime time.Duration) yarn.ApplicationID {
-			in := &input.SubmitApplication{Name: name, User: "u", Queue: "a", Unmanaged: true, MaxAttempts: 1, LifetimeMillis: lifetime.Milliseconds()}
+			in := &input.SubmitApplication{Name: name, User: "u", Queue: "a", Unmanaged: true, MaxAttempts: 1,
+				LifetimeMillis: lifetime.Milliseconds()}
 			return s.plan(in).(*input.SubmitApplicationReply).ID
 		}
 		bounded, silent := submit("bounded", settings.KeyRoll/6), submit("silent", 0)

@@ -64,7 +64,8 @@ func (s *story) divergent() (old, now *replica) {
 	l, _ := old.currentProcess()
 	s.net.Isolate(old.id, true, true)
 	tail := l.cluster.LastIndex() + 50
-	for end := time.Now().Add(lease / 2); l.cluster.LastIndex() < tail && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(lease / 2); l.cluster.LastIndex() < tail &&
+		time.Now().Before(end); time.Sleep(time.Millisecond) {
 		go l.cluster.Propose(emptyEntry())
 	}
 	now = s.leader(10*election, old)
@@ -163,7 +164,8 @@ func TestTrap696Library(t *testing.T) {
 		_ = l.raft.LeadershipTransfer().Error()
 		time.Sleep(5 * time.Minute)
 		if err := l.apply(); err != raft.ErrLeadershipTransferInProgress || l.raft.State() != raft.Leader {
-			t.Errorf("five minutes later: %v, %s; the library has changed, and our watchdog may not be needed any more", err, l.raft.State())
+			t.Errorf("five minutes later: %v, %s; the library has changed, and our watchdog may not be needed any more", err,
+				l.raft.State())
 		}
 		b.stop()
 	})
@@ -257,7 +259,8 @@ func TestTrapCommitLibrary(t *testing.T) {
 		b.start(old)
 		time.Sleep(2 * backoffLeft)
 		if !old.fsm.saw("lost") {
-			t.Error("it does not apply what was never committed: the library has changed, and our guard may not be needed any more")
+			t.Error(
+				"it does not apply what was never committed: the library has changed, and our guard may not be needed any more")
 		}
 		b.stop()
 	})

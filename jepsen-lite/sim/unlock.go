@@ -25,7 +25,9 @@ func (d *driver) unlock(patience time.Duration) bool {
 	c := load.NewCaller(d.w, "unlock", rand.New(rand.NewSource(d.rng.Int63())))
 	ctx, cancel := context.WithTimeout(d.w.ctx, patience)
 	defer cancel()
-	reply, ok := c.Call(ctx, input.Request{Input: &input.KillApplication{ID: id, User: st.Names.Text(st.Apps.Get(st.Apps.Find(id.Seq)).User)}})
+	reply,
+		ok := c.Call(ctx, input.Request{Input: &input.KillApplication{ID: id,
+		User: st.Names.Text(st.Apps.Get(st.Apps.Find(id.Seq)).User)}})
 	killed := ok && reply.Refused() == nil
 	if killed {
 		d.movedAt = time.Now()

@@ -57,7 +57,8 @@ type world struct {
 }
 
 func newWorld(t testing.TB, seed int64, opt settings.Cluster) *world {
-	w := &world{t: t, seed: seed, opt: opt, net: network.New(seed + 1), check: checker.New(opt.Kerberos), rng: rand.New(rand.NewSource(seed + 2)),
+	w := &world{t: t, seed: seed, opt: opt, net: network.New(seed + 1), check: checker.New(opt.Kerberos),
+		rng:  rand.New(rand.NewSource(seed + 2)),
 		slow: map[string]time.Duration{}, newest: event.Level, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.yield = yield.New(seed+3, opt.Yields)
@@ -214,7 +215,8 @@ func (w *world) describeProgress() string {
 			continue
 		}
 		at, term := l.machine.Applied()
-		out += fmt.Sprintf("%s up %v applied %d of term %d (raft: %d, term %d, leads %v); ", r.id, up, at, term, l.cluster.AppliedIndex(), l.cluster.Term(), l.cluster.IsLeader())
+		out += fmt.Sprintf("%s up %v applied %d of term %d (raft: %d, term %d, leads %v); ", r.id, up, at, term,
+			l.cluster.AppliedIndex(), l.cluster.Term(), l.cluster.IsLeader())
 	}
 	return out
 }

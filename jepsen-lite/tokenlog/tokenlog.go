@@ -154,7 +154,8 @@ func (j *Judge) use(a *app, seq uint32, of event.AppToken, keep bool) {
 // find returns the token that equals another one. There is at most one.
 func (j *Judge) find(of event.AppToken) (uint32, *token) {
 	for n, t := range j.tokens {
-		if t.Kind == of.Kind && t.Service == of.Service && string(t.Identifier) == string(of.Identifier) && string(t.Password) == string(of.Password) {
+		if t.Kind == of.Kind && t.Service == of.Service && string(t.Identifier) == string(of.Identifier) &&
+			string(t.Password) == string(of.Password) {
 			return n, t
 		}
 	}

@@ -11,7 +11,8 @@ import (
 
 // notChanges are the fields of a queue that Changes leaves out: they say which queue it is, or follow
 // from the others.
-var notChanges = []string{"Path", "Name", "Parent", "Children", "Depth", "Leaf", "State", "Creation", "AutoCreate", "Active", "Template"}
+var notChanges = []string{"Path", "Name", "Parent", "Children", "Depth", "Leaf", "State", "Creation", "AutoCreate",
+	"Active", "Template"}
 
 // TestChangesNamesEveryField checks that a difference in each field of a queue has a name: a new key of
 // queues needs a row in Changes.
@@ -24,7 +25,8 @@ func TestChangesNamesEveryField(t *testing.T) {
 		}
 		before, after := &Config{Queues: make([]Queue, 1)}, &Config{Queues: make([]Queue, 1)}
 		at := reflect.ValueOf(&after.Queues[0]).Elem().Field(i)
-		change(t, f.Name, reflect.NewAt(at.Type(), unsafe.Pointer(at.UnsafeAddr())).Elem()) // also of fields that are not exported
+		// also of fields that are not exported
+		change(t, f.Name, reflect.NewAt(at.Type(), unsafe.Pointer(at.UnsafeAddr())).Elem())
 		if names := before.Changes(0, after, 0); len(names) != 1 {
 			t.Errorf("another %s: Changes returns %q", f.Name, names)
 		}

@@ -36,7 +36,8 @@ func (r *reader) checkCapacities(c *Config) {
 func (r *reader) checkMinMax(c *Config, q *Queue) {
 	for k, most := range q.MaxCapacity.Parts {
 		least := q.Capacity.Parts[k]
-		if least.Unit != most.Unit || most.Value.IsZero() && most.Unit == amount.Absolute || most.Unit == amount.None || least.Value.Cmp(most.Value) <= 0 {
+		if least.Unit != most.Unit || most.Value.IsZero() && most.Unit == amount.Absolute || most.Unit == amount.None ||
+			least.Value.Cmp(most.Value) <= 0 {
 			continue
 		}
 		report := r.fault
@@ -98,8 +99,10 @@ func (r *reader) checkChildren(c *Config, q *Queue) {
 	if c.label != "" && len(units) == 0 && q.Capacity.Unit == amount.Absolute {
 		return // only the parent has a capacity for the label
 	}
-	if q.Parent >= 0 && absolute != (q.Capacity.Unit == amount.Absolute) && (len(units) == 1 || q.Capacity.Unit == amount.Absolute) {
-		r.fault(c.key(q, "capacity"), "absolute capacity must be used by a parent and its children alike", "give all of them a vector, or none")
+	if q.Parent >= 0 && absolute != (q.Capacity.Unit == amount.Absolute) &&
+		(len(units) == 1 || q.Capacity.Unit == amount.Absolute) {
+		r.fault(c.key(q, "capacity"), "absolute capacity must be used by a parent and its children alike",
+			"give all of them a vector, or none")
 		return
 	}
 	switch {
@@ -128,7 +131,8 @@ func (r *reader) checkPercentSum(c *Config, q *Queue) {
 	if sum.IsZero() && (q.AllowZeroCapacitySum || q.Capacity.Unit == amount.Weight || none) {
 		return
 	}
-	r.fault(Prefix+q.Path+".queues", fmt.Sprintf("the capacities of its children sum to %s %%, not 100 %%%s", sum.Percent(4), c.forLabel()),
+	r.fault(Prefix+q.Path+".queues", fmt.Sprintf("the capacities of its children sum to %s %%, not 100 %%%s",
+		sum.Percent(4), c.forLabel()),
 		"change "+capacityKeys(c, q))
 }
 
@@ -161,7 +165,8 @@ func (r *reader) checkAbsoluteSum(c *Config, q *Queue) {
 	have := q.Capacity.Absolute()
 	for k, kind := range c.Kinds {
 		if sum[k] > have[k] {
-			r.fault(c.key(q, "capacity"), fmt.Sprintf("its children are guaranteed %d of %s, more than its own %d", sum[k], kind, have[k]),
+			r.fault(c.key(q, "capacity"), fmt.Sprintf("its children are guaranteed %d of %s, more than its own %d", sum[k],
+				kind, have[k]),
 				"raise it, or lower the children's")
 			return
 		}

@@ -100,7 +100,8 @@ func (c *Config) effectiveMax(t *Tree, i int) {
 	p := &t.Capacities[q.Parent]
 	switch {
 	case q.MaxCapacity.Unit == amount.Absolute:
-		e.EffMax = yarn.ComponentMin(q.MaxCapacity.Absolute(), p.EffMax) // as in YARN, 0 for a kind that the vector does not name
+		// as in YARN, 0 for a kind that the vector does not name
+		e.EffMax = yarn.ComponentMin(q.MaxCapacity.Absolute(), p.EffMax)
 		c.deriveMax(t, i)
 	case s.fixedMax:
 		e.MaxCapacity, e.AbsMax, e.EffMax = s.max.Fraction(), s.absMax, s.absMax.Floor(t.Cluster)
@@ -188,7 +189,8 @@ func (c *Config) WithoutMaxima(i int) *Config {
 // computeShares sets the shares that do not depend on the cluster's resource.
 func (c *Config) computeShares() {
 	c.stale, c.shares = false, make([]queueShares, len(c.Queues))
-	c.shares[0] = queueShares{capacity: share.Whole, max: share.Whole, abs: share.Whole, absMax: share.Whole, fixedMin: true, fixedMax: true}
+	c.shares[0] = queueShares{capacity: share.Whole, max: share.Whole, abs: share.Whole, absMax: share.Whole,
+		fixedMin: true, fixedMax: true}
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		var weights share.Share

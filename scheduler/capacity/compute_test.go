@@ -104,7 +104,8 @@ root.a.x.maximum-capacity = [memory=99Gi,vcores=5]
 root.a.y.capacity = [memory=0]
 root.a.y.maximum-capacity = [memory=5Gi]`)
 	tree := c.Compute(yarn.NewResource(100*gib, 10))
-	for path, want := range map[string]yarn.Resource{"a": yarn.NewResource(10*gib, 10), "x": yarn.NewResource(10*gib, 5), "y": yarn.NewResource(5*gib, 0)} {
+	for path, want := range map[string]yarn.Resource{"a": yarn.NewResource(10*gib, 10), "x": yarn.NewResource(10*gib, 5),
+		"y": yarn.NewResource(5*gib, 0)} {
 		if e := tree.Capacities[index(t, c, path)]; e.EffMax != want {
 			t.Errorf("%s may have %v, want %v", path, e.EffMax, want)
 		}
@@ -143,12 +144,15 @@ root.d.capacity = [memory=2w,vcores=50%,yarn.io/gpu=1w]`)
 func TestMaximumBelowCapacity(t *testing.T) {
 	for text, want := range map[string]string{
 		twoQueues + "root.a.maximum-capacity = 39": "39% is below the queue's capacity of 40%",
-		labelsOn + twoQueues + "root.a.accessible-node-labels.gpu.capacity = 100\nroot.a.accessible-node-labels.gpu.maximum-capacity = 90": "90% is below the queue's capacity of 100%",
-		"root.queues = a\nroot.a.capacity = [vcores=4]":                                                        "states no memory, so the queue is guaranteed nothing",
-		twoQueues + "root.a.maximum-capacity = [memory=10Gi]":                                                  "has no effect, as in YARN: one of capacity and maximum-capacity is a vector, the other is not",
-		"root.queues = a\nroot.a.capacity = [memory=1]\nroot.a.maximum-capacity = 50":                          "has no effect, as in YARN: one of capacity and maximum-capacity is a vector, the other is not",
-		twoQueues + "root.a.maximum-allocation = memory-mb=2048,vcores=2\nroot.a.maximum-allocation-mb = 1024": "has no effect, because yarn.scheduler.capacity.root.a.maximum-allocation is set",
-		twoQueues + "root.a.maximum-capacity = [memory=0,vcores=4]":                                            "states no memory, so it has no effect",
+		labelsOn + twoQueues +
+			"root.a.accessible-node-labels.gpu.capacity = 100\nroot.a.accessible-node-labels.gpu.maximum-capacity = 90": "90% is below the queue's capacity of 100%",
+		"root.queues = a\nroot.a.capacity = [vcores=4]": "states no memory, so the queue is guaranteed nothing",
+		twoQueues +
+			"root.a.maximum-capacity = [memory=10Gi]": "has no effect, as in YARN: one of capacity and maximum-capacity is a vector, the other is not",
+		"root.queues = a\nroot.a.capacity = [memory=1]\nroot.a.maximum-capacity = 50": "has no effect, as in YARN: one of capacity and maximum-capacity is a vector, the other is not",
+		twoQueues +
+			"root.a.maximum-allocation = memory-mb=2048,vcores=2\nroot.a.maximum-allocation-mb = 1024": "has no effect, because yarn.scheduler.capacity.root.a.maximum-allocation is set",
+		twoQueues + "root.a.maximum-capacity = [memory=0,vcores=4]": "states no memory, so it has no effect",
 	} {
 		if c := parse(t, text); len(c.Warnings) != 1 || c.Warnings[0].What != want {
 			t.Errorf("%q: %v", text, c.Warnings)
@@ -198,7 +202,8 @@ func drawQueues(t *rapid.T) string {
 	var b strings.Builder
 	legacy := rapid.Bool().Draw(t, "legacy")
 	fmt.Fprintf(&b, "legacy-queue-mode.enabled = %v\n", legacy)
-	fmt.Fprintf(&b, "resource-calculator = %s\n", rapid.SampledFrom([]string{"DominantResourceCalculator", "DefaultResourceCalculator"}).Draw(t, "calculator"))
+	fmt.Fprintf(&b, "resource-calculator = %s\n",
+		rapid.SampledFrom([]string{"DominantResourceCalculator", "DefaultResourceCalculator"}).Draw(t, "calculator"))
 	var grow func(path, unit string, depth int, have [2]int64)
 	grow = func(path, unit string, depth int, have [2]int64) {
 		n := rapid.IntRange(1, 4).Draw(t, "children")
@@ -231,7 +236,8 @@ func drawQueues(t *rapid.T) string {
 				}
 				fmt.Fprintf(&b, "%s.capacity = [memory=%d,vcores=%d]\n", full, give[0], give[1])
 				if rapid.Bool().Draw(t, "limited") {
-					fmt.Fprintf(&b, "%s.maximum-capacity = [memory=%d,vcores=%d]\n", full, give[0]+rapid.Int64Range(0, 5000).Draw(t, "more"), give[1])
+					fmt.Fprintf(&b, "%s.maximum-capacity = [memory=%d,vcores=%d]\n", full,
+						give[0]+rapid.Int64Range(0, 5000).Draw(t, "more"), give[1])
 				}
 			}
 			if depth < 3 && rapid.Bool().Draw(t, "parent") && (unit != "[" || give != [2]int64{}) {
@@ -255,7 +261,8 @@ func TestCapacitiesAddUp(t *testing.T) {
 			}
 			t.Fatalf("%v\n%s", err, text)
 		}
-		cluster := yarn.NewResource(rapid.Int64Range(0, 300_000).Draw(t, "memory"), rapid.Int64Range(0, 700).Draw(t, "vcores"))
+		cluster := yarn.NewResource(rapid.Int64Range(0, 300_000).Draw(t, "memory"),
+			rapid.Int64Range(0, 700).Draw(t, "vcores"))
 		tree := c.Compute(cluster)
 		for i := range c.Queues {
 			e := &tree.Capacities[i]

@@ -205,7 +205,8 @@ func (r *reader) readGlobal(c *Config) {
 	c.AMGlobalMaxAttempts = r.int("yarn.resourcemanager.am.global.max-attempts", c.AMMaxAttempts, 1, math.MaxInt32)
 	c.MaxCompletedApps = r.int("yarn.resourcemanager.max-completed-applications", 1000, 0, 1_000_000)
 	c.NodeExpiryMillis, c.AMExpiryMillis = r.readExpiries()
-	c.ContainerAllocationExpiryMillis = r.millis("yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", 600_000)
+	c.ContainerAllocationExpiryMillis = r.millis("yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
+		600_000)
 	c.NodeReplacedMillis = r.millis(Prefix+"replaced-node.keep-ms", 3_600_000)
 	c.NodeUntrackedMillis = r.millis("yarn.resourcemanager.node-removal-untracked.timeout-ms", 60_000)
 	c.QueueExpirationMillis = 1000 * r.int(ExpirationKey, 300, 1, 365*86_400)
@@ -231,7 +232,9 @@ func (r *reader) readMutationPolicy(c *Config) {
 			r.warn(MutationPolicyKey, "has no effect, since yarn.acl.enable is not true", "set it to true, or remove the policy")
 		}
 	default:
-		r.ignore(MutationPolicyKey, "DefaultConfigurationMutationACLPolicy and QueueAdminConfigurationMutationACLPolicy are the only policies", unhonored.Visible)
+		r.ignore(MutationPolicyKey,
+			"DefaultConfigurationMutationACLPolicy and QueueAdminConfigurationMutationACLPolicy are the only policies",
+			unhonored.Visible)
 	}
 }
 
@@ -273,7 +276,8 @@ func (r *reader) readKinds(c *Config) {
 		switch {
 		case n == yarn.MemoryName || n == yarn.VCoresName:
 		case n == "memory" || strings.ContainsAny(n, " \t\r\n=,[]"):
-			r.fault(resourceTypes, fmt.Sprintf("%q is not a resource kind's name", clip.Text(n)), "use letters, digits, dots, dashes and one slash, as in yarn.io/gpu")
+			r.fault(resourceTypes, fmt.Sprintf("%q is not a resource kind's name", clip.Text(n)),
+				"use letters, digits, dots, dashes and one slash, as in yarn.io/gpu")
 		case slices.Contains(c.Kinds, n):
 			r.fault(resourceTypes, fmt.Sprintf("names %q twice", clip.Text(n)), "name each kind once")
 		case len(c.Kinds) == yarn.MaxKinds:
@@ -335,7 +339,8 @@ func (r *reader) readAllocation(c *Config) {
 			r.fault(lowKey, "is not above 0", "write the smallest container's memory in MiB")
 		}
 		if c.MinAlloc[k] > c.MaxAlloc[k] {
-			r.fault(lowKey, fmt.Sprintf("the smallest container (%d) is larger than the largest (%d)", c.MinAlloc[k], c.MaxAlloc[k]),
+			r.fault(lowKey, fmt.Sprintf("the smallest container (%d) is larger than the largest (%d)", c.MinAlloc[k],
+				c.MaxAlloc[k]),
 				"lower it, or raise "+highKey)
 		}
 	}

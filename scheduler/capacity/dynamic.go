@@ -98,7 +98,8 @@ func (r *reader) readDynamic(c *Config, q *Queue) {
 		q.deactivate()
 	}
 	if c.LegacyQueueMode && q.Creation == Flexible && q.Capacity.Unit != amount.Weight {
-		r.fault(Prefix+q.Path+".capacity", "a queue that is created by auto-queue-creation-v2 needs a weight", "write a weight such as 1w, or set "+Prefix+"legacy-queue-mode.enabled = false")
+		r.fault(Prefix+q.Path+".capacity", "a queue that is created by auto-queue-creation-v2 needs a weight",
+			"write a weight such as 1w, or set "+Prefix+"legacy-queue-mode.enabled = false")
 	}
 }
 
@@ -110,7 +111,9 @@ func (c *Config) Adopt(i int) ([]Property, error) {
 	case Static:
 		return nil, fmt.Errorf("queue %s is in the configuration already", q.Path)
 	case Legacy:
-		return nil, fmt.Errorf("queue %s is below a parent with auto-create-child-queue, which has no queues of the configuration", q.Path)
+		return nil,
+			fmt.Errorf("queue %s is below a parent with auto-create-child-queue, which has no queues of the configuration",
+				q.Path)
 	}
 	out := c.Properties()
 	for ; c.Queues[i].Creation != Static; i = c.Queues[i].Parent {
@@ -184,7 +187,8 @@ func (c *Config) WithDynamic(list []yarn.DynamicQueue) (*Config, error) {
 			faults = append(faults, Fault{Name: Prefix + d.Path, What: "the dynamic queue has no parent any more"})
 			continue
 		case n.Queues[parent].Leaf:
-			faults = append(faults, Fault{Name: Prefix + n.Queues[parent].Path, What: fmt.Sprintf("the queue becomes a leaf, and the dynamic queue %s is below it", d.Path)})
+			faults = append(faults, Fault{Name: Prefix + n.Queues[parent].Path,
+				What: fmt.Sprintf("the queue becomes a leaf, and the dynamic queue %s is below it", d.Path)})
 			continue
 		}
 		n.addDynamic(r, parent, d, like)
@@ -195,7 +199,8 @@ func (c *Config) WithDynamic(list []yarn.DynamicQueue) (*Config, error) {
 	if c.LegacyQueueMode {
 		check := n.newReader()
 		for i := range n.Queues {
-			if q := &n.Queues[i]; !q.Leaf && q.Creation == Static && q.ChildrenBy() != Legacy && len(q.Children) > len(c.Queues[i].Children) {
+			if q := &n.Queues[i]; !q.Leaf && q.Creation == Static && q.ChildrenBy() != Legacy &&
+				len(q.Children) > len(c.Queues[i].Children) {
 				check.checkChildren(&n, q)
 			}
 		}
@@ -283,7 +288,8 @@ func (c *Config) Creatable(path string) ([]yarn.DynamicQueue, error) {
 	}
 	_, err := c.Lookup(parts[0])
 	if errors.Is(err, ErrAmbiguousQueue) {
-		return nil, fmt.Errorf("Could not auto-create queue %s due to ParentQueue %s being ambiguous.", path, strings.Join(parts[:len(parts)-1], "."))
+		return nil, fmt.Errorf("Could not auto-create queue %s due to ParentQueue %s being ambiguous.", path,
+			strings.Join(parts[:len(parts)-1], "."))
 	} else if err != nil {
 		return nil, fmt.Errorf("Could not auto-create queue %s parent queue does not exist.", path)
 	}
@@ -320,9 +326,11 @@ func (c *Config) missing(path string) ([]yarn.DynamicQueue, error) {
 	}
 	switch {
 	case int64(distance) > most:
-		return nil, fmt.Errorf("Could not auto create queue %s. The distance of the LeafQueue from the first static ParentQueue is %d, which is above the limit.", path, distance)
+		return nil,
+			fmt.Errorf("Could not auto create queue %s. The distance of the LeafQueue from the first static ParentQueue is %d, which is above the limit.", path, distance)
 	case p.Leaf:
-		return nil, fmt.Errorf("Could not auto create hierarchy of %s. Queue %s is not a ParentQueue.", path, yarn.ParentQueue(path))
+		return nil, fmt.Errorf("Could not auto create hierarchy of %s. Queue %s is not a ParentQueue.", path,
+			yarn.ParentQueue(path))
 	case p.ChildrenBy() == Legacy && len(create) == 1:
 		return create, c.managedChild(p, path)
 	case p.ChildrenBy() != Flexible:

@@ -44,10 +44,13 @@ func TestTemplates(t *testing.T) {
 		"root.*.*.auto-queue-creation-v2.leaf-template.max-parallel-apps=8",
 		"root.users.dev.auto-queue-creation-v2.template.capacity=5w",
 		"root.users.*.auto-queue-creation-v2.template.capacity=4w",
-		autoConf+"template.capacity=2w", autoConf+"template.acl_submit_applications=ann", autoConf+"leaf-template.maximum-applications=3",
-		autoConf+"parent-template.acl_submit_applications=boss", "root.users.bob.capacity=7w", "root.users.bob.user-limit-factor=2",
+		autoConf+"template.capacity=2w", autoConf+"template.acl_submit_applications=ann",
+		autoConf+"leaf-template.maximum-applications=3",
+		autoConf+"parent-template.acl_submit_applications=boss", "root.users.bob.capacity=7w",
+		"root.users.bob.user-limit-factor=2",
 		autoConf+"leaf-template.user-settings.ann.weight=2")
-	c, err := c.WithDynamic([]yarn.DynamicQueue{leafQueue("root.users.ann"), leafQueue("root.users.bob"), parentQueue("root.users.dev"), leafQueue("root.users.dev.x"),
+	c, err := c.WithDynamic([]yarn.DynamicQueue{leafQueue("root.users.ann"), leafQueue("root.users.bob"),
+		parentQueue("root.users.dev"), leafQueue("root.users.dev.x"),
 		parentQueue("root.users.ops"), leafQueue("root.users.ops.x")})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +67,8 @@ func TestTemplates(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := &c.Queues[i]
-		got := fmt.Sprintf("%s off=%v apps=%d parallel=%d acl=%s ann=%s", q.Capacity.Format(c.Kinds), q.UserLimitOff, q.MaximumApplications, q.MaxParallelApps, q.SubmitACL, q.Weight("ann"))
+		got := fmt.Sprintf("%s off=%v apps=%d parallel=%d acl=%s ann=%s", q.Capacity.Format(c.Kinds), q.UserLimitOff,
+			q.MaximumApplications, q.MaxParallelApps, q.SubmitACL, q.Weight("ann"))
 		if got != want || q.Creation != Flexible || !q.AutoRemove {
 			t.Errorf("%s: %s, created %s, removed %v; want %s", path, got, q.Creation, q.AutoRemove, want)
 		}
@@ -74,10 +78,13 @@ func TestTemplates(t *testing.T) {
 // TestAddEqualsWithDynamic checks that queues added one by one equal queues added at once, with the
 // same capacities.
 func TestAddEqualsWithDynamic(t *testing.T) {
-	list := []yarn.DynamicQueue{leafQueue("root.users.ann"), parentQueue("root.users.dev"), leafQueue("root.users.dev.x"), leafQueue("root.users.bob"), leafQueue("root.users.dev.y")}
-	labels := []string{autoConf + "template.capacity=2w", "root.users.bob.capacity=7w", "root.users.accessible-node-labels.gpu.capacity=3w", "root.a.accessible-node-labels.gpu.capacity=1w",
+	list := []yarn.DynamicQueue{leafQueue("root.users.ann"), parentQueue("root.users.dev"), leafQueue("root.users.dev.x"),
+		leafQueue("root.users.bob"), leafQueue("root.users.dev.y")}
+	labels := []string{autoConf + "template.capacity=2w", "root.users.bob.capacity=7w",
+		"root.users.accessible-node-labels.gpu.capacity=3w", "root.a.accessible-node-labels.gpu.capacity=1w",
 		"root.users.accessible-node-labels=gpu"}
-	props := append(lineProperties(append(labels, "root.queues=a,users", "root.a.capacity=1w", "root.users.capacity=3w", autoConf+"enabled=true")...), Property{Name: labelsEnabled, Value: "true"})
+	props := append(lineProperties(append(labels, "root.queues=a,users", "root.a.capacity=1w", "root.users.capacity=3w",
+		autoConf+"enabled=true")...), Property{Name: labelsEnabled, Value: "true"})
 	parse := func() *Config {
 		c, err := Parse(props)
 		if err != nil {
@@ -101,7 +108,8 @@ func TestAddEqualsWithDynamic(t *testing.T) {
 	for _, pair := range [][2]*Config{{got, want}, {gpu, want.Partition("gpu")}} {
 		a, b := pair[0].Compute(cluster), pair[1].Compute(cluster)
 		for i := range b.Capacities {
-			if x, y := &a.Capacities[i], &b.Capacities[i]; x.EffMin != y.EffMin || x.EffMax != y.EffMax || x.AbsFixed != y.AbsFixed || !slices.Equal(pair[0].Queues[i].Children, pair[1].Queues[i].Children) {
+			if x, y := &a.Capacities[i], &b.Capacities[i]; x.EffMin != y.EffMin || x.EffMax != y.EffMax ||
+				x.AbsFixed != y.AbsFixed || !slices.Equal(pair[0].Queues[i].Children, pair[1].Queues[i].Children) {
 				t.Errorf("%s has %v, not %v", pair[0].Queues[i].Path, *x, *y)
 			}
 		}
@@ -125,11 +133,16 @@ func TestDynamicFaults(t *testing.T) {
 			t.Errorf("Parse with %s: error %v, want one with %q", tc.line, err, tc.want)
 		}
 	}
-	c, err := Parse(lineProperties(append(base, autoConf+"template.maximum-aplications=3", "root.users.ann.capacity=3w", "root.*.auto-queue-creation-v2.template.capacity=2w")...))
-	if err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0].String(), `did you mean "yarn.scheduler.capacity.root.users.auto-queue-creation-v2.template.maximum-applications"`) {
+	c,
+		err := Parse(lineProperties(append(base, autoConf+"template.maximum-aplications=3", "root.users.ann.capacity=3w",
+		"root.*.auto-queue-creation-v2.template.capacity=2w")...))
+	if err != nil || len(c.Warnings) != 1 ||
+		!strings.Contains(c.Warnings[0].String(),
+			`did you mean "yarn.scheduler.capacity.root.users.auto-queue-creation-v2.template.maximum-applications"`) {
 		t.Errorf("%v, warnings %v", err, c.Warnings)
 	}
-	if _, err := c.WithDynamic([]yarn.DynamicQueue{leafQueue("root.gone.ann")}); err == nil || !strings.Contains(err.Error(), "no parent any more") {
+	if _, err := c.WithDynamic([]yarn.DynamicQueue{leafQueue("root.gone.ann")}); err == nil ||
+		!strings.Contains(err.Error(), "no parent any more") {
 		t.Errorf("a queue without a parent: %v", err)
 	}
 }
@@ -160,15 +173,21 @@ func BenchmarkAdd(b *testing.B) {
 // TestAdopt checks that an adopted queue keeps its settings, whatever set them, and that the
 // dynamic queues above it do so too.
 func TestAdopt(t *testing.T) {
-	all := []string{"root.queues=a,users", "root.a.capacity=1w", "root.users.capacity=3w", autoConf + "enabled=true", autoConf + "maximum-queue-depth=4",
-		autoConf + "template.capacity=2w", autoConf + "template.acl_submit_applications=ann etl", autoConf + "leaf-template.user-limit-factor=3",
-		"root.users.*.auto-queue-creation-v2.leaf-template.maximum-capacity=50", "root.users.*.auto-queue-creation-v2.leaf-template.user-settings.ann.weight=2", "root.users.*.auto-queue-creation-v2.leaf-template.minimum-user-limit-percent=50",
-		"root.users.x.y.ordering-policy=fair", "root.users.x.priority=4", autoConf + "parent-template.auto-queue-creation-v2.max-queues=5"}
+	all := []string{"root.queues=a,users", "root.a.capacity=1w", "root.users.capacity=3w", autoConf + "enabled=true",
+		autoConf + "maximum-queue-depth=4",
+		autoConf + "template.capacity=2w", autoConf + "template.acl_submit_applications=ann etl",
+		autoConf + "leaf-template.user-limit-factor=3",
+		"root.users.*.auto-queue-creation-v2.leaf-template.maximum-capacity=50",
+		"root.users.*.auto-queue-creation-v2.leaf-template.user-settings.ann.weight=2",
+		"root.users.*.auto-queue-creation-v2.leaf-template.minimum-user-limit-percent=50",
+		"root.users.x.y.ordering-policy=fair", "root.users.x.priority=4",
+		autoConf + "parent-template.auto-queue-creation-v2.max-queues=5"}
 	static, err := Parse(lineProperties(all...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := []yarn.DynamicQueue{leafQueue("root.users.ann"), {Path: "root.users.x"}, leafQueue("root.users.x.y"), leafQueue("root.users.x.z")}
+	list := []yarn.DynamicQueue{leafQueue("root.users.ann"), {Path: "root.users.x"}, leafQueue("root.users.x.y"),
+		leafQueue("root.users.x.z")}
 	before, err := static.WithDynamic(list)
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +195,8 @@ func TestAdopt(t *testing.T) {
 	for _, tc := range []struct {
 		path  string
 		stays []yarn.DynamicQueue
-	}{{"root.users.ann", list[1:]}, {"root.users.x", []yarn.DynamicQueue{list[0], list[2], list[3]}}, {"root.users.x.y", []yarn.DynamicQueue{list[0], list[3]}}} {
+	}{{"root.users.ann", list[1:]}, {"root.users.x", []yarn.DynamicQueue{list[0], list[2], list[3]}},
+		{"root.users.x.y", []yarn.DynamicQueue{list[0], list[3]}}} {
 		props, err := before.Adopt(before.byPath[tc.path])
 		if err != nil {
 			t.Fatal(err)
@@ -204,14 +224,17 @@ func TestAdopt(t *testing.T) {
 				what = slices.DeleteFunc(what, func(name string) bool { return name == "removal" })
 			}
 			if len(what) > 0 || was.Capacities[i] != is.Capacities[k] {
-				t.Errorf("%s adopted: of %s changes %v: %v → %v", tc.path, before.Queues[i].Path, what, was.Capacities[i], is.Capacities[k])
+				t.Errorf("%s adopted: of %s changes %v: %v → %v", tc.path, before.Queues[i].Path, what, was.Capacities[i],
+					is.Capacities[k])
 			}
-			if a, b := before.Queues[i].AutoCreate, after.Queues[k].AutoCreate; (a == nil) != (b == nil) || a != nil && (a.By != b.By || a.MaxQueues != b.MaxQueues || a.MaxDepth != b.MaxDepth) {
+			if a, b := before.Queues[i].AutoCreate, after.Queues[k].AutoCreate; (a == nil) != (b == nil) ||
+				a != nil && (a.By != b.By || a.MaxQueues != b.MaxQueues || a.MaxDepth != b.MaxDepth) {
 				t.Errorf("%s adopted: %s creates queues as %v, not %v", tc.path, before.Queues[i].Path, b, a)
 			}
 		}
 	}
-	if _, err := before.Adopt(before.byPath["root.a"]); err == nil || !strings.Contains(err.Error(), "root.a is in the configuration already") {
+	if _, err := before.Adopt(before.byPath["root.a"]); err == nil ||
+		!strings.Contains(err.Error(), "root.a is in the configuration already") {
 		t.Errorf("of a queue of the configuration: %v", err)
 	}
 }

@@ -28,7 +28,8 @@ workflow-priority-mappings-override.enable = true
 `
 
 // sites are the keys of everyKind without Prefix.
-var sites = []Property{{Name: monitorEnable, Value: "true"}, {Name: PreprocessorEnabledKey, Value: "true"}, {Name: labelsEnabled, Value: "true"}, {Name: "yarn.acl.enable", Value: "true"}}
+var sites = []Property{{Name: monitorEnable, Value: "true"}, {Name: PreprocessorEnabledKey, Value: "true"},
+	{Name: labelsEnabled, Value: "true"}, {Name: "yarn.acl.enable", Value: "true"}}
 
 // readElsewhere are keys that the reader of Hadoop's files replaces by the contents of the file.
 var readElsewhere = []string{"mapping-rule-json-file", PreprocessorFileKey}
@@ -36,7 +37,8 @@ var readElsewhere = []string{"mapping-rule-json-file", PreprocessorFileKey}
 // TestEveryKeyHasItsRow checks that the table has exactly the keys that the functions read.
 func TestEveryKeyHasItsRow(t *testing.T) {
 	read := map[Place]map[string]bool{OfQueue: {}, OfCluster: {}, OfPreemption: {}, OfSite: {}}
-	for _, list := range [][]Property{append(props(everyKind), sites...), props("root.queues = a\nroot.a.capacity = 100\nqueue-mappings = u:a:root.a")} {
+	for _, list := range [][]Property{append(props(everyKind), sites...),
+		props("root.queues = a\nroot.a.capacity = 100\nqueue-mappings = u:a:root.a")} {
 		r := newReader(false)
 		if _, err := r.parse(list); err != nil {
 			t.Logf("faults do not matter here: %v", err)
@@ -62,8 +64,10 @@ func TestEveryKeyHasItsRow(t *testing.T) {
 		}
 	}
 	many := func(name string) bool { // keys that contain a name
-		return strings.HasPrefix(name, accessible) || strings.HasPrefix(name, "default-node-label-expression") || strings.HasPrefix(name, "leaf-queue-template.") ||
-			strings.HasPrefix(name, resourceTypes+".") || strings.HasSuffix(name, classSuffix) || strings.Contains(name, "template.") || name == "leaf-queue-template"
+		return strings.HasPrefix(name, accessible) || strings.HasPrefix(name, "default-node-label-expression") ||
+			strings.HasPrefix(name, "leaf-queue-template.") ||
+			strings.HasPrefix(name, resourceTypes+".") || strings.HasSuffix(name, classSuffix) ||
+			strings.Contains(name, "template.") || name == "leaf-queue-template"
 	}
 	for p, names := range read {
 		for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -97,7 +101,8 @@ func TestDefaultsOfKeys(t *testing.T) {
 		list := props(base)
 		switch k.Place {
 		case OfQueue:
-			list = append(list, Property{Name: Prefix + "root.a." + k.Name, Value: k.Default}, Property{Name: Prefix + "root.b." + k.Name, Value: k.Default})
+			list = append(list, Property{Name: Prefix + "root.a." + k.Name, Value: k.Default},
+				Property{Name: Prefix + "root.b." + k.Name, Value: k.Default})
 		case OfCluster:
 			list = append(list, Property{Name: Prefix + k.Name, Value: k.Default})
 		case OfPreemption:

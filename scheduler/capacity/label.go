@@ -153,7 +153,8 @@ func (c *Config) computeLabelShares() {
 }
 
 func (q *Queue) findLabel(label string) (int, bool) {
-	return slices.BinarySearchFunc(q.Labels, label, func(l LabelCapacity, name string) int { return strings.Compare(l.Label, name) })
+	return slices.BinarySearchFunc(q.Labels, label,
+		func(l LabelCapacity, name string) int { return strings.Compare(l.Label, name) })
 }
 
 // AskLabel returns the label of an ask in a leaf: the label that the ask names, or else that of its
@@ -248,7 +249,8 @@ func CheckLabelName(name string) error {
 	case name == "" || len(name) > labelNameBytes:
 		return fmt.Errorf("label added is empty or exceeds %d character(s)", labelNameBytes)
 	case !labelNamePattern.MatchString(name):
-		return fmt.Errorf("label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= %s", name)
+		return fmt.Errorf(
+			"label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= %s", name)
 	}
 	return nil
 }
@@ -297,7 +299,8 @@ func (r *reader) readLabelCapacity(c *Config, q *Queue, label string) {
 	at, _ := q.findLabel(label)
 	q.Labels = slices.Insert(q.Labels, at, l)
 	if !q.MayUse(label) {
-		r.warn(key("capacity"), fmt.Sprintf("%s may not use label %s, so it gets nothing of it", q.Path, label), "add the label to "+Prefix+q.Path+"."+accessible+", or remove the key")
+		r.warn(key("capacity"), fmt.Sprintf("%s may not use label %s, so it gets nothing of it", q.Path, label),
+			"add the label to "+Prefix+q.Path+"."+accessible+", or remove the key")
 	}
 }
 
@@ -334,7 +337,8 @@ func (r *reader) checkAccessible(q, p *Queue, key string) {
 	var more []string
 	for _, l := range q.Accessible {
 		if l == AnyLabel {
-			r.fault(key, "Parent's accessible queue is not ANY(*), but child's accessible queue is *", "list the labels, or give the parent \"*\"")
+			r.fault(key, "Parent's accessible queue is not ANY(*), but child's accessible queue is *",
+				"list the labels, or give the parent \"*\"")
 			return
 		}
 		if !p.MayUse(l) {
@@ -342,7 +346,8 @@ func (r *reader) checkAccessible(q, p *Queue, key string) {
 		}
 	}
 	if len(more) > 0 {
-		r.fault(key, fmt.Sprintf("Some labels of child queue is not a subset of parent queue, these labels=[%s]", strings.Join(more, ",")),
+		r.fault(key, fmt.Sprintf("Some labels of child queue is not a subset of parent queue, these labels=[%s]",
+			strings.Join(more, ",")),
 			"remove them, or add them to "+Prefix+p.Path+"."+accessible)
 	}
 }
@@ -357,8 +362,9 @@ func (r *reader) readDefaultLabel(c *Config, q *Queue, key func(string) string) 
 		q.DefaultLabel = p.DefaultLabel
 	}
 	if q.Leaf && !q.MayUse(q.DefaultLabel) {
-		r.fault(name, fmt.Sprintf("Invalid default label expression of  queue=%s doesn't have permission to access all labels in default label expression. "+
-			"labelExpression of resource request=%s. Queue labels=%s", q.Path, q.DefaultLabel, q.AccessibleText()),
+		r.fault(name,
+			fmt.Sprintf("Invalid default label expression of  queue=%s doesn't have permission to access all labels in default label expression. "+
+				"labelExpression of resource request=%s. Queue labels=%s", q.Path, q.DefaultLabel, q.AccessibleText()),
 			"write one label that the queue may use")
 	}
 }
@@ -371,7 +377,8 @@ func containsAll(all, some []string) bool {
 func (r *reader) checkLabels(c *Config) {
 	labels := c.Labels()
 	if len(labels) > maxLabels {
-		r.fault(labelsEnabled, fmt.Sprintf("queues have capacities for %d labels, more than %d", len(labels), maxLabels), "use fewer labels")
+		r.fault(labelsEnabled, fmt.Sprintf("queues have capacities for %d labels, more than %d", len(labels), maxLabels),
+			"use fewer labels")
 		return
 	}
 	if !c.LegacyQueueMode {
@@ -393,7 +400,8 @@ func (r *reader) checkUnits(c, p *Config) {
 	for i := range c.Queues {
 		q := &p.Queues[i]
 		if q.Parent >= 0 && p.divides(q) && (q.Capacity.Unit == amount.Absolute) != (c.Queues[i].Capacity.Unit == amount.Absolute) {
-			r.fault(p.key(q, "capacity"), fmt.Sprintf("Queue '%s' should use either percentage based capacity configuration or absolute resource.", q.Path),
+			r.fault(p.key(q, "capacity"), fmt.Sprintf(
+				"Queue '%s' should use either percentage based capacity configuration or absolute resource.", q.Path),
 				"give the queue amounts of all its labels and without a label, or of none")
 		}
 	}
@@ -411,7 +419,8 @@ func (r *reader) checkChildUnits(p *Config, units []amount.Unit) {
 		if units[i] == amount.None {
 			units[i] = now[0]
 		} else if units[i] != now[0] {
-			r.fault(Prefix+q.Path+".queues", fmt.Sprintf("its children use unit %s%s and unit %s elsewhere", now[0], p.forLabel(), units[i]),
+			r.fault(Prefix+q.Path+".queues", fmt.Sprintf("its children use unit %s%s and unit %s elsewhere", now[0],
+				p.forLabel(), units[i]),
 				"use one unit for all labels and without one, or set "+Prefix+"legacy-queue-mode.enabled = false")
 		}
 	}

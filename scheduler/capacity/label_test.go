@@ -88,7 +88,8 @@ root.none.capacity = 0
 root.none.accessible-node-labels =  `)
 	for path, want := range map[string]struct{ accessible, usual string }{
 		"root": {"*", ""}, "all": {"*", "gpu"}, "same": {"*", "gpu"}, "narrow": {"ssd", ""},
-		"some": {"gpu,ssd", "ssd"}, "own": {"gpu,ssd", "ssd"}, "less": {"gpu", ""}, "unset": {"gpu,ssd", ""}, "none": {"", ""},
+		"some": {"gpu,ssd", "ssd"}, "own": {"gpu,ssd", "ssd"}, "less": {"gpu", ""}, "unset": {"gpu,ssd", ""},
+		"none": {"", ""},
 	} {
 		q := &c.Queues[index(t, c, path)]
 		if q.AccessibleText() != want.accessible || q.DefaultLabel != want.usual {
@@ -96,7 +97,8 @@ root.none.accessible-node-labels =  `)
 		}
 	}
 	some, none := &c.Queues[index(t, c, "some")], &c.Queues[index(t, c, "none")]
-	if !some.MayUse("gpu") || some.MayUse("later") || !some.MayUse("") || none.MayUse("gpu") || !none.MayUse("") || !c.Queues[0].MayUse("later") {
+	if !some.MayUse("gpu") || some.MayUse("later") || !some.MayUse("") || none.MayUse("gpu") || !none.MayUse("") ||
+		!c.Queues[0].MayUse("later") {
 		t.Error("MayUse is not what the lists say")
 	}
 }
@@ -109,12 +111,14 @@ yarn.node-labels.exclusive-enforced-partitions = x,y
 yarn.node-labels.am.default-node-label-expression = core
 yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation = true`)
 	s := c.LabelSettings
-	if !s.Enabled || s.Source.String() != "distributed" || !slices.Equal(s.Enforced, []string{"x", "y"}) || s.AMDefault != "core" || !s.AMNonExclusive {
+	if !s.Enabled || s.Source.String() != "distributed" || !slices.Equal(s.Enforced, []string{"x", "y"}) ||
+		s.AMDefault != "core" || !s.AMNonExclusive {
 		t.Errorf("label settings %+v, want enabled, distributed, enforced x and y, AM default core, AMs non-exclusive",
 			s)
 	}
-	c = parse(t, labelsOn+"root.queues = a\nroot.a.capacity = 100\nyarn.node-labels.am.default-node-label-expression = emr\n"+
-		"yarn.resourcemanager.node-labels.am.default-node-label-expression = hadoop")
+	c = parse(t,
+		labelsOn+"root.queues = a\nroot.a.capacity = 100\nyarn.node-labels.am.default-node-label-expression = emr\n"+
+			"yarn.resourcemanager.node-labels.am.default-node-label-expression = hadoop")
 	if c.LabelSettings.AMDefault != "hadoop" || c.LabelSettings.Source != CentralizedLabels {
 		t.Errorf("label settings %+v, want the AM default \"hadoop\" and centralized labels",
 			c.LabelSettings)
@@ -124,11 +128,14 @@ yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation = true`)
 // TestLabelsOff checks that the keys of labels have no effect while labels are disabled, even with
 // invalid values.
 func TestLabelsOff(t *testing.T) {
-	c := parse(t, twoQueues+"root.a.accessible-node-labels = no name\nroot.a.accessible-node-labels.gpu.capacity = 7\nroot.a.default-node-label-expression = gpu")
+	c := parse(t,
+		twoQueues+
+			"root.a.accessible-node-labels = no name\nroot.a.accessible-node-labels.gpu.capacity = 7\nroot.a.default-node-label-expression = gpu")
 	if c.LabelSettings.Enabled || len(c.Labels()) != 0 || len(c.Ignored) != 3 {
 		t.Errorf("%+v, labels %v, not honored %v", c.LabelSettings, c.Labels(), c.Ignored)
 	}
-	for _, key := range []string{labelsEnabled, labelsSource, labelsEnforced, amDefaultLabel, emrDefaultLabel, amNonExclusive} {
+	for _, key := range []string{labelsEnabled, labelsSource, labelsEnforced, amDefaultLabel, emrDefaultLabel,
+		amNonExclusive} {
 		if !Relevant(key) {
 			t.Errorf("%s is not taken from Hadoop's files", key)
 		}
@@ -139,18 +146,26 @@ func TestLabelFaults(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"root.a.accessible-node-labels.gpu.capacity = 60\nroot.b.accessible-node-labels.gpu.capacity = 30",
 			"the capacities of its children sum to 90 %, not 100 % for label=gpu; change the capacity of a (60%), b (30%)"},
-		{"root.a.accessible-node-labels.gpu.capacity = 1w\nroot.b.accessible-node-labels.gpu.capacity = 50", "its children mix units of capacity for label=gpu: weight (a), percent (b)"},
-		{"root.a.accessible-node-labels.gpu.capacity = [memory=8192,vcores=8]", "Queue 'root.a' should use either percentage based capacity configuration or absolute resource."},
-		{"root.a.accessible-node-labels.gpu.capacity = 1w\nroot.b.accessible-node-labels.gpu.capacity = 2w", "its children use unit weight for label=gpu and unit percent elsewhere"},
+		{"root.a.accessible-node-labels.gpu.capacity = 1w\nroot.b.accessible-node-labels.gpu.capacity = 50",
+			"its children mix units of capacity for label=gpu: weight (a), percent (b)"},
+		{"root.a.accessible-node-labels.gpu.capacity = [memory=8192,vcores=8]",
+			"Queue 'root.a' should use either percentage based capacity configuration or absolute resource."},
+		{"root.a.accessible-node-labels.gpu.capacity = 1w\nroot.b.accessible-node-labels.gpu.capacity = 2w",
+			"its children use unit weight for label=gpu and unit percent elsewhere"},
 		{"root.a.accessible-node-labels.gpu.capacity = -1", `root.a.accessible-node-labels.gpu.capacity = "-1": is negative`},
-		{"root.a.accessible-node-labels.gpu.maximum-am-resource-percent = x", `root.a.accessible-node-labels.gpu.maximum-am-resource-percent = "x": is not a decimal number`},
-		{"root.a.accessible-node-labels._x.capacity = 100", "label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= _x"},
-		{"root.a.accessible-node-labels." + strings.Repeat("x", 256) + ".capacity = 100", "label added is empty or exceeds 255 character(s)"},
+		{"root.a.accessible-node-labels.gpu.maximum-am-resource-percent = x",
+			`root.a.accessible-node-labels.gpu.maximum-am-resource-percent = "x": is not a decimal number`},
+		{"root.a.accessible-node-labels._x.capacity = 100",
+			"label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= _x"},
+		{"root.a.accessible-node-labels." + strings.Repeat("x", 256) + ".capacity = 100",
+			"label added is empty or exceeds 255 character(s)"},
 		{"root.a.accessible-node-labels = x\nroot.a.queues = c\nroot.a.c.capacity = 100\nroot.a.c.accessible-node-labels = x,y,z", "Some labels of child queue is not a subset of parent queue, these labels=[y,z]"},
-		{"root.a.accessible-node-labels = x\nroot.a.queues = c\nroot.a.c.capacity = 100\nroot.a.c.accessible-node-labels = *", "Parent's accessible queue is not ANY(*), but child's accessible queue is *"},
+		{"root.a.accessible-node-labels = x\nroot.a.queues = c\nroot.a.c.capacity = 100\nroot.a.c.accessible-node-labels = *",
+			"Parent's accessible queue is not ANY(*), but child's accessible queue is *"},
 		{"root.a.accessible-node-labels = x\nroot.a.default-node-label-expression = y",
 			"Invalid default label expression of  queue=root.a doesn't have permission to access all labels in default label expression. labelExpression of resource request=y. Queue labels=x"},
-		{"yarn.node-labels.configuration-type = magic", "is not a way to give nodes labels; write centralized, delegated-centralized or distributed"},
+		{"yarn.node-labels.configuration-type = magic",
+			"is not a way to give nodes labels; write centralized, delegated-centralized or distributed"},
 		{"yarn.resourcemanager.node-labels.am.default-node-label-expression = a&&b", "now it is= a&&b; write one label"},
 	} {
 		_, err := Parse(props(labelsOn + twoQueues + tc.text))
@@ -165,7 +180,8 @@ func TestLabelFaults(t *testing.T) {
 		}
 	}
 	c := parse(t, labelsOn+twoQueues+"root.a.accessible-node-labels.gpu.capacty = 100")
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0].Do, `"yarn.scheduler.capacity.root.a.accessible-node-labels.gpu.capacity"`) {
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0].Do,
+		`"yarn.scheduler.capacity.root.a.accessible-node-labels.gpu.capacity"`) {
 		t.Errorf("warnings %v", c.Warnings)
 	}
 }

@@ -28,7 +28,8 @@ func (r *reader) readManaged(c *Config, q *Queue, key func(string) string, a *Au
 	for _, p := range below(c.properties, Prefix+q.Path+"."+managedTmpl) {
 		r.seen[p.Name] = true
 		if on {
-			a.LeafTemplate = append(a.LeafTemplate, Property{Name: p.Name[len(Prefix+q.Path+"."+managedTmpl):], Value: p.Value, Origin: p.Name})
+			a.LeafTemplate = append(a.LeafTemplate, Property{Name: p.Name[len(Prefix+q.Path+"."+managedTmpl):], Value: p.Value,
+				Origin: p.Name})
 		}
 	}
 	if !on {
@@ -36,10 +37,14 @@ func (r *reader) readManaged(c *Config, q *Queue, key func(string) string, a *Au
 	}
 	a.By, a.MaxQueues, a.FailBeyond = Legacy, most, fail
 	if policy != "" && policy[strings.LastIndexByte(policy, '.')+1:] != managedPolicy {
-		r.faultAs(key(managed+"management-policy"), "is a policy that rmd does not have", "remove it: "+managedPolicy+" is the only one", "Could not instantiate AutoCreatedQueueManagementPolicy: "+policy+" for queue: "+q.Path)
+		r.faultAs(key(managed+"management-policy"), "is a policy that rmd does not have",
+			"remove it: "+managedPolicy+" is the only one",
+			"Could not instantiate AutoCreatedQueueManagementPolicy: "+policy+" for queue: "+q.Path)
 	}
 	if len(q.Children) > 0 {
-		r.fault(key("queues"), "a queue with "+managed+"enabled has no queues of the configuration: submissions create its leaves", "remove it, or use auto-queue-creation-v2, which allows both")
+		r.fault(key("queues"), "a queue with "+managed+
+			"enabled has no queues of the configuration: submissions create its leaves",
+			"remove it, or use auto-queue-creation-v2, which allows both")
 	}
 	if q.Parent < 0 {
 		r.fault(key(managed+"enabled"), "root cannot have it", "set it on a queue below root")
@@ -120,7 +125,8 @@ func (r *reader) roomFor(q *Queue, leaf, above amount.Amount, name string) {
 			}
 			room = above.Parts[k].Value.MulFloor(1) / max(part.Value.MulFloor(1), 1)
 		default:
-			r.fault(name, "is a weight, which leaves below a parent with auto-create-child-queue cannot have", "write a percentage of the parent, or use auto-queue-creation-v2")
+			r.fault(name, "is a weight, which leaves below a parent with auto-create-child-queue cannot have",
+				"write a percentage of the parent, or use auto-queue-creation-v2")
 			return
 		}
 		q.AutoCreate.Room = min(q.AutoCreate.Room, room)
@@ -167,10 +173,13 @@ func (c *Config) managedChild(p *Queue, path string) error {
 		return fmt.Errorf("Cannot auto create leaf queue %s.Max Child Queue limit exceeded which is configured as : %d and number of child queues is : %d", path, p.AutoCreate.MaxQueues, n)
 	}
 	if len(c.Queues) >= MaxDynamicQueues {
-		return fmt.Errorf("Cannot auto create leaf queue %s. The cluster has its maximum of %d queues", path, MaxDynamicQueues)
+		return fmt.Errorf("Cannot auto create leaf queue %s. The cluster has its maximum of %d queues", path,
+			MaxDynamicQueues)
 	}
 	if p.AutoCreate.FailBeyond && c.ActiveBelow(p) >= p.AutoCreate.Room {
-		return fmt.Errorf("Cannot auto create leaf queue %s. Child queues capacities have reached parent queue : %s's guaranteed capacity", path, p.Path)
+		return fmt.Errorf(
+			"Cannot auto create leaf queue %s. Child queues capacities have reached parent queue : %s's guaranteed capacity",
+			path, p.Path)
 	}
 	return nil
 }
@@ -202,10 +211,12 @@ func (q *Queue) validateManaged(was *Queue, faults *[]Fault) {
 	switch from, to := was.ChildrenBy() == Legacy, q.ChildrenBy() == Legacy; {
 	case from == to || was.Leaf:
 	case to:
-		*faults = append(*faults, Fault{Name: name, What: "a parent cannot become one with auto-create-child-queue", Do: "add another queue for it",
+		*faults = append(*faults, Fault{Name: name, What: "a parent cannot become one with auto-create-child-queue",
+			Do:   "add another queue for it",
 			YARN: fmt.Sprintf("Can not convert parent queue: %s to auto create enabled parent queue since it could have other pre-configured queues which is not supported", q.Path)})
 	default:
-		*faults = append(*faults, Fault{Name: name, What: "a parent with auto-create-child-queue cannot become another queue", Do: "keep it, or stop the queue and remove it",
+		*faults = append(*faults, Fault{Name: name, What: "a parent with auto-create-child-queue cannot become another queue",
+			Do:   "keep it, or stop the queue and remove it",
 			YARN: fmt.Sprintf("Cannot convert auto create enabled parent queue: %s to leaf queue. Please check  parent queue's configuration auto-create-child-queue.enabled is set to true", q.Path)})
 	}
 }

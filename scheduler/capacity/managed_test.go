@@ -20,7 +20,8 @@ func TestManagedActiveLeafCount(t *testing.T) {
 		template + "capacity = 33.3333333": 3,
 		template + "capacity = 33.34":      2,
 		"":                                 MaxDynamicQueues,
-		"root.m.capacity = [memory=4096,vcores=4]\nroot.a.capacity = [memory=4096,vcores=4]\n" + template + "capacity = [memory=1024,vcores=2]": 2,
+		"root.m.capacity = [memory=4096,vcores=4]\nroot.a.capacity = [memory=4096,vcores=4]\n" + template +
+			"capacity = [memory=1024,vcores=2]": 2,
 		"yarn.node-labels.enabled = true\nroot.m.accessible-node-labels = x\nroot.accessible-node-labels.x.capacity = 100\nroot.m.accessible-node-labels.x.capacity = 100\n" +
 			template + "capacity = 10\n" + template + "accessible-node-labels.x.capacity = 25": 4,
 	} {
@@ -35,9 +36,12 @@ func TestManagedActiveLeafCount(t *testing.T) {
 // TestManagedLeaves checks that an active leaf has the capacity of the template and an inactive one
 // has none. Both have the template's other keys.
 func TestManagedLeaves(t *testing.T) {
-	c := parse(t, managedParent+"root.m.leaf-queue-template.capacity = 50\nroot.m.leaf-queue-template.maximum-capacity = 80\nroot.m.leaf-queue-template.user-limit-factor = 3\n"+
-		"root.m.y.user-limit-factor = 7\nroot.m.y.capacity = 100\n")
-	c, err := c.WithDynamic([]yarn.DynamicQueue{{Path: "root.m.x", Leaf: true, Active: true}, {Path: "root.m.y", Leaf: true}})
+	c := parse(t,
+		managedParent+
+			"root.m.leaf-queue-template.capacity = 50\nroot.m.leaf-queue-template.maximum-capacity = 80\nroot.m.leaf-queue-template.user-limit-factor = 3\n"+
+			"root.m.y.user-limit-factor = 7\nroot.m.y.capacity = 100\n")
+	c, err := c.WithDynamic([]yarn.DynamicQueue{{Path: "root.m.x", Leaf: true, Active: true},
+		{Path: "root.m.y", Leaf: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +49,8 @@ func TestManagedLeaves(t *testing.T) {
 	for path, want := range map[string]int64{"root.m.x": 3000, "root.m.y": 0} {
 		i, _ := c.Lookup(path)
 		q, e := &c.Queues[i], &tree.Capacities[i]
-		if e.EffMin[yarn.Memory] != want || e.EffMax[yarn.Memory] != 8000 || q.Creation != Legacy || q.UserLimitFactor != (yarn.Fraction{Num: 3, Den: 1}) {
+		if e.EffMin[yarn.Memory] != want || e.EffMax[yarn.Memory] != 8000 || q.Creation != Legacy ||
+			q.UserLimitFactor != (yarn.Fraction{Num: 3, Den: 1}) {
 			t.Errorf("%s: %v to %v, %v, user limit %v", path, e.EffMin, e.EffMax, q.Creation, q.UserLimitFactor)
 		}
 		if e.Measure()[yarn.Memory] != 3000 {
@@ -80,7 +85,8 @@ func TestManagedFaults(t *testing.T) {
 		}
 	}
 	c := parse(t, managedParent+"root.m.leaf-queue-template.capacty = 5\nroot.m.auto-create-child-queue.max-queus = 5")
-	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[0].Do+c.Warnings[1].Do, `root.m.leaf-queue-template.capacity"`) {
+	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[0].Do+c.Warnings[1].Do,
+		`root.m.leaf-queue-template.capacity"`) {
 		t.Errorf("warnings %v, want two, one of which suggests root.m.leaf-queue-template.capacity",
 			c.Warnings)
 	}
@@ -92,7 +98,8 @@ func TestManagedParentSwitchRefused(t *testing.T) {
 	other := parse(t, strings.Replace(managedParent, "auto-create-child-queue", "auto-queue-creation-v2", 1))
 	with := parse(t, managedParent)
 	never := func(string) bool { return false }
-	for want, cfg := range map[string][2]*Config{"Can not convert parent queue: root.m": {with, other}, "Cannot convert auto create enabled parent queue: root.m": {other, with}} {
+	for want, cfg := range map[string][2]*Config{"Can not convert parent queue: root.m": {with, other},
+		"Cannot convert auto create enabled parent queue: root.m": {other, with}} {
 		err := cfg[0].Validate(cfg[1], never, never)
 		if got := faults(t, err); len(got) != 1 || !strings.HasPrefix(got[0].YARN, want) {
 			t.Errorf("%v, want %s", err, want)

@@ -73,7 +73,8 @@ func (c *Config) mixedMax(t *Tree, i int) yarn.Resource {
 	parent := t.Capacities[q.Parent].EffMax
 	for k := range c.Kinds {
 		if v := partOf(q.MaxCapacity.Parts[k], parent[k]); v > parent[k] {
-			t.warn(c.key(q, "maximum-capacity"), fmt.Sprintf("%s of %d is above the parent's %d and is lowered to it", c.Kinds[k], v, parent[k]))
+			t.warn(c.key(q, "maximum-capacity"), fmt.Sprintf("%s of %d is above the parent's %d and is lowered to it",
+				c.Kinds[k], v, parent[k]))
 		}
 	}
 	return mixedLimit(q.MaxCapacity, parent)
@@ -96,11 +97,13 @@ func mixedLimit(a amount.Amount, parent yarn.Resource) yarn.Resource {
 func (c *Config) guardMin(t *Tree, i, k int, v, left int64) int64 {
 	q := &c.Queues[i]
 	if most := t.Capacities[i].EffMax[k]; v > most {
-		t.warn(c.key(q, "capacity"), fmt.Sprintf("%s of %d is above the queue's maximum of %d and is lowered to it", c.Kinds[k], v, most))
+		t.warn(c.key(q, "capacity"), fmt.Sprintf("%s of %d is above the queue's maximum of %d and is lowered to it",
+			c.Kinds[k], v, most))
 		v = most
 	}
 	if v > left {
-		t.warn(c.key(q, "capacity"), fmt.Sprintf("%s of %d is more than the %d that remain under the parent: over-utilized", c.Kinds[k], v, left))
+		t.warn(c.key(q, "capacity"), fmt.Sprintf("%s of %d is more than the %d that remain under the parent: over-utilized",
+			c.Kinds[k], v, left))
 		v = max(left, 0)
 	}
 	return v

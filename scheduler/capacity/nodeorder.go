@@ -117,7 +117,8 @@ func (r *reader) readLabelOrders(c *Config, q *Queue, prefix string) {
 			continue
 		}
 		if !q.MayUse(label) {
-			r.warn(full, fmt.Sprintf("%s may not use label %s, so the order has no effect", q.Path, label), "add the label to "+strings.TrimSuffix(prefix, ".")+", or remove the key")
+			r.warn(full, fmt.Sprintf("%s may not use label %s, so the order has no effect", q.Path, label),
+				"add the label to "+strings.TrimSuffix(prefix, ".")+", or remove the key")
 		}
 		q.labelOrders = slices.DeleteFunc(q.labelOrders, func(l labelOrder) bool { return l.label == label })
 		q.labelOrders = append(q.labelOrders, labelOrder{label, order})
@@ -171,9 +172,11 @@ func (r *reader) orderOfPolicy(c *Config, name string, order *NodeOrder) bool {
 	listed := slices.ContainsFunc(r.names(multiNodeNames), func(n string) bool { return r.classOfPolicy(n) == class })
 	switch {
 	case class == "":
-		r.warnPolicy(name, "the policy has no class", "set "+Prefix+multiNodePolicy+"."+clip.Text(policy)+classSuffix+", or node-order")
+		r.warnPolicy(name, "the policy has no class",
+			"set "+Prefix+multiNodePolicy+"."+clip.Text(policy)+classSuffix+", or node-order")
 	case !known:
-		r.warnPolicy(name, fmt.Sprintf("the policy's class %s is not one that Hadoop ships", clip.Text(class)), "set node-order to "+orderChoice())
+		r.warnPolicy(name, fmt.Sprintf("the policy's class %s is not one that Hadoop ships", clip.Text(class)),
+			"set node-order to "+orderChoice())
 	case !listed:
 		r.warnPolicy(name, multiNodeNames+" does not list the policy", "add it there, or set node-order")
 	default:

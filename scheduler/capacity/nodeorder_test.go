@@ -32,7 +32,8 @@ multi-node-sorting.policy.mine.class = org.example.Mine
 func ordersOf(t testing.TB, c *Config, path string) string {
 	t.Helper()
 	i := index(t, c, path)
-	return strings.Join([]string{c.Queues[i].NodeOrder.String(), c.Partition("gpu").Queues[i].NodeOrder.String(), c.Partition("ssd").Queues[i].NodeOrder.String()}, " ")
+	return strings.Join([]string{c.Queues[i].NodeOrder.String(), c.Partition("gpu").Queues[i].NodeOrder.String(),
+		c.Partition("ssd").Queues[i].NodeOrder.String()}, " ")
 }
 
 func TestNodeOrder(t *testing.T) {
@@ -52,17 +53,23 @@ func TestNodeOrder(t *testing.T) {
 		{"root." + gpu + " = pack\nroot.p.x." + gpu + " = lifetime", "auto pack auto", "auto lifetime auto"},
 		{"root." + gpu + " = pack\nroot.p.x." + gpu + " = ", "auto pack auto", "auto pack auto"},
 		{"root." + gpu + " = pack\nroot.p.node-order = spread", "auto pack auto", "spread spread spread"},
-		{"root." + gpu + " = pack\nroot.p.x.node-order = spread\nroot.p.x." + ssd + " = lifetime", "auto pack auto", "spread spread lifetime"},
-		{"node-order = lifetime\nroot.p.node-order = spread\nroot.p." + gpu + " = auto", "lifetime lifetime lifetime", "spread auto spread"},
+		{"root." + gpu + " = pack\nroot.p.x.node-order = spread\nroot.p.x." + ssd + " = lifetime", "auto pack auto",
+			"spread spread lifetime"},
+		{"node-order = lifetime\nroot.p.node-order = spread\nroot.p." + gpu + " = auto", "lifetime lifetime lifetime",
+			"spread auto spread"},
 		{yarnPolicies + "multi-node-sorting.policy = usage", "spread spread spread", "spread spread spread"},
-		{yarnPolicies + "node-order = pack\nroot.p.multi-node-sorting.policy = usage", "pack pack pack", "spread spread spread"},
+		{yarnPolicies + "node-order = pack\nroot.p.multi-node-sorting.policy = usage", "pack pack pack",
+			"spread spread spread"},
 		{yarnPolicies + "root.p.x.multi-node-sorting.policy = usage", "auto auto auto", "spread spread spread"},
-		{yarnPolicies + "root." + gpu + " = pack\nroot.p.multi-node-sorting.policy = usage", "auto pack auto", "spread spread spread"},
+		{yarnPolicies + "root." + gpu + " = pack\nroot.p.multi-node-sorting.policy = usage", "auto pack auto",
+			"spread spread spread"},
 		{yarnPolicies + "multi-node-sorting.policy = usage\nnode-order = pack", "pack pack pack", "pack pack pack"},
-		{yarnPolicies + "root.p.multi-node-sorting.policy = usage\nroot.p.node-order = lifetime", "auto auto auto", "lifetime lifetime lifetime"},
+		{yarnPolicies + "root.p.multi-node-sorting.policy = usage\nroot.p.node-order = lifetime", "auto auto auto",
+			"lifetime lifetime lifetime"},
 		{"multi-node-placement-enabled = true\nmulti-node-sorting.policy = default\nmulti-node-sorting.policy.names = default", "spread spread spread", "spread spread spread"},
 		{"multi-node-placement-enabled = TRUE\nmulti-node-sorting.policy = usage\nmulti-node-sorting.policy.names = default\n" +
-			"multi-node-sorting.policy.usage.class = " + resourceUsage, "spread spread spread", "spread spread spread"}, // the class counts
+			// the class counts
+			"multi-node-sorting.policy.usage.class = " + resourceUsage, "spread spread spread", "spread spread spread"},
 	} {
 		c := parse(t, orderQueues+tc.text)
 		if a, x := ordersOf(t, c, "root.a"), ordersOf(t, c, "root.p.x"); a != tc.a || x != tc.x {
@@ -91,7 +98,8 @@ func TestNodeOrderOfALabelGivesNoCapacity(t *testing.T) {
 // disabled.
 func TestNodeOrderWithoutLabels(t *testing.T) {
 	c := parse(t, twoQueues+"root.a.accessible-node-labels.gpu.node-order = pack\nroot.b.node-order = pack")
-	if got := ordersOf(t, c, "root.a"); got != "auto auto auto" || len(c.Warnings) > 0 || len(c.Ignored) != 1 || c.Ignored[0].Do != unhonored.WhyLabels {
+	if got := ordersOf(t, c, "root.a"); got != "auto auto auto" || len(c.Warnings) > 0 || len(c.Ignored) != 1 ||
+		c.Ignored[0].Do != unhonored.WhyLabels {
 		t.Errorf("a has %s, warnings %v, ignored %v", got, c.Warnings, c.Ignored)
 	}
 	if got := ordersOf(t, c, "root.b"); got != "pack pack pack" {
@@ -121,9 +129,11 @@ root.n.leaf-queue-template.`+gpu+` = pack`)
 	if len(c.Warnings) > 0 || len(c.Ignored) > 0 {
 		t.Errorf("warnings %v, ignored %v", c.Warnings, c.Ignored)
 	}
-	want := map[string]string{"root.users.ann": "pack spread pack", "root.users.dev": "lifetime lifetime lifetime", "root.users.dev.x": "lifetime lifetime lifetime",
-		"root.m.ann": "auto lifetime auto", "root.n.ann": "auto pack auto"}
-	list := []yarn.DynamicQueue{leafQueue("root.users.ann"), parentQueue("root.users.dev"), leafQueue("root.users.dev.x"), leafQueue("root.m.ann"), leafQueue("root.n.ann")}
+	want := map[string]string{"root.users.ann": "pack spread pack", "root.users.dev": "lifetime lifetime lifetime",
+		"root.users.dev.x": "lifetime lifetime lifetime",
+		"root.m.ann":       "auto lifetime auto", "root.n.ann": "auto pack auto"}
+	list := []yarn.DynamicQueue{leafQueue("root.users.ann"), parentQueue("root.users.dev"), leafQueue("root.users.dev.x"),
+		leafQueue("root.m.ann"), leafQueue("root.n.ann")}
 	together, err := c.WithDynamic(list)
 	if err != nil {
 		t.Fatal(err)
@@ -147,16 +157,18 @@ root.n.leaf-queue-template.`+gpu+` = pack`)
 // with it, which a version without the key may have accepted, can still be loaded.
 func TestNodeOrderFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"node-order = best":                                          `capacity.node-order = "best": is not an order of nodes; write auto, spread, pack or lifetime`,
-		"root.p.x.node-order = Pack":                                 `root.p.x.node-order = "Pack": is not an order of nodes`,
-		"root.accessible-node-labels.gpu.node-order = 1":             `root.accessible-node-labels.gpu.node-order = "1": is not an order of nodes`,
-		"multi-node-placement-enabled = yes\n" + "node-order = auto": `multi-node-placement-enabled = "yes": is not true or false; write true or false`,
+		"node-order = best":                              `capacity.node-order = "best": is not an order of nodes; write auto, spread, pack or lifetime`,
+		"root.p.x.node-order = Pack":                     `root.p.x.node-order = "Pack": is not an order of nodes`,
+		"root.accessible-node-labels.gpu.node-order = 1": `root.accessible-node-labels.gpu.node-order = "1": is not an order of nodes`,
+		"multi-node-placement-enabled = yes\n" +
+			"node-order = auto": `multi-node-placement-enabled = "yes": is not true or false; write true or false`,
 	} {
 		_, err := Parse(props(orderQueues + text))
 		if err == nil || !strings.Contains(err.Error(), want) || len(faults(t, err)) != 1 {
 			t.Errorf("%s: %v, want one fault %s", text, err, want)
 		}
-		if c, err := ParseStored(props(orderQueues + text)); err != nil || len(c.Warnings) != 1 || ordersOf(t, c, "root.p.x") != "auto auto auto" {
+		if c, err := ParseStored(props(orderQueues + text)); err != nil || len(c.Warnings) != 1 ||
+			ordersOf(t, c, "root.p.x") != "auto auto auto" {
 			t.Errorf("%s, stored: %v", text, err)
 		}
 	}
@@ -173,22 +185,43 @@ func TestNodeOrderWarnings(t *testing.T) {
 		text              string
 		warnings, ignored []string
 	}{
-		{text: "node-oder = pack", warnings: []string{`node-oder: unknown key; did you mean "yarn.scheduler.capacity.node-order"?`}},
-		{text: "root.p.nodeorder = pack", warnings: []string{`root.p.nodeorder: unknown key; did you mean "yarn.scheduler.capacity.root.p.node-order"?`}},
-		{text: "root.p.accessible-node-labels.gpu.node-ordr = pack", warnings: []string{`root.p.accessible-node-labels.gpu.node-ordr: unknown key; did you mean "yarn.scheduler.capacity.root.p.accessible-node-labels.gpu.node-order"?`}},
-		{text: "root.a.accessible-node-labels.ssd.node-order = pack", warnings: []string{"root.a.accessible-node-labels.ssd.node-order: root.a may not use label ssd, so the order has no effect; add the label to yarn.scheduler.capacity.root.a.accessible-node-labels, or remove the key"}},
-		{text: "multi-node-sorting.polices = usage", warnings: []string{`multi-node-sorting.polices: unknown key; did you mean "yarn.scheduler.capacity.multi-node-sorting.policy"?`}},
-		{text: "multi-node-sorting.policy.usage.clas = x", warnings: []string{`multi-node-sorting.policy.usage.clas: unknown key; `}},
-		{text: "root.p.multi-node-sorting.polcy = usage", warnings: []string{`root.p.multi-node-sorting.polcy: unknown key; did you mean "yarn.scheduler.capacity.root.p.multi-node-sorting.policy"?`}},
-		{text: yarnPolicies + "root.p.multi-node-sorting.policy = mine", warnings: []string{"root.p.multi-node-sorting.policy: the policy's class org.example.Mine is not one that Hadoop ships" + stays + "set node-order to auto, spread, pack or lifetime"}},
-		{text: yarnPolicies + "multi-node-sorting.policy = other", warnings: []string{"multi-node-sorting.policy: the policy has no class" + stays + "set yarn.scheduler.capacity.multi-node-sorting.policy.other.class, or node-order"}},
-		{text: yarnPolicies + "multi-node-sorting.policy = org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.ResourceUsageMultiNodeLookupPolicy",
+		{text: "node-oder = pack", warnings: []string{
+			`node-oder: unknown key; did you mean "yarn.scheduler.capacity.node-order"?`}},
+		{text: "root.p.nodeorder = pack", warnings: []string{
+			`root.p.nodeorder: unknown key; did you mean "yarn.scheduler.capacity.root.p.node-order"?`}},
+		{text: "root.p.accessible-node-labels.gpu.node-ordr = pack",
+			warnings: []string{`root.p.accessible-node-labels.gpu.node-ordr: unknown key; did you mean "yarn.scheduler.capacity.root.p.accessible-node-labels.gpu.node-order"?`}},
+		{text: "root.a.accessible-node-labels.ssd.node-order = pack",
+			warnings: []string{"root.a.accessible-node-labels.ssd.node-order: root.a may not use label ssd, so the order has no effect; add the label to yarn.scheduler.capacity.root.a.accessible-node-labels, or remove the key"}},
+		{text: "multi-node-sorting.polices = usage",
+			warnings: []string{
+				`multi-node-sorting.polices: unknown key; did you mean "yarn.scheduler.capacity.multi-node-sorting.policy"?`}},
+		{text: "multi-node-sorting.policy.usage.clas = x",
+			warnings: []string{`multi-node-sorting.policy.usage.clas: unknown key; `}},
+		{text: "root.p.multi-node-sorting.polcy = usage",
+			warnings: []string{`root.p.multi-node-sorting.polcy: unknown key; did you mean "yarn.scheduler.capacity.root.p.multi-node-sorting.policy"?`}},
+		{text: yarnPolicies + "root.p.multi-node-sorting.policy = mine",
+			warnings: []string{
+				"root.p.multi-node-sorting.policy: the policy's class org.example.Mine is not one that Hadoop ships" + stays +
+					"set node-order to auto, spread, pack or lifetime"}},
+		{text: yarnPolicies + "multi-node-sorting.policy = other",
+			warnings: []string{"multi-node-sorting.policy: the policy has no class" + stays +
+				"set yarn.scheduler.capacity.multi-node-sorting.policy.other.class, or node-order"}},
+		{text: yarnPolicies +
+			"multi-node-sorting.policy = org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.ResourceUsageMultiNodeLookupPolicy",
 			warnings: []string{"multi-node-sorting.policy: the policy has no class"}}, // as in YARN, a class is not a name
-		{text: "multi-node-placement-enabled = true\nmulti-node-sorting.policy = default", warnings: []string{"multi-node-sorting.policy: yarn.scheduler.capacity.multi-node-sorting.policy.names does not list the policy" + stays + "add it there, or set node-order"}},
-		{text: "multi-node-sorting.policy = default\nroot.p.multi-node-sorting.policy = default\nmulti-node-sorting.policy.names = default\nmulti-node-sorting.policy.default.class = x\nmulti-node-placement-enabled = false",
-			ignored: []string{"multi-node-sorting.policy: not honored; " + whyMultiNodeOff, "root.p.multi-node-sorting.policy: not honored; " + whyMultiNodeOff,
-				"multi-node-sorting.policy.names: not honored; " + whyMultiNodeOff, "multi-node-sorting.policy.default.class: not honored; " + whyMultiNodeOff}},
-		{text: yarnPolicies + "multi-node-sorting.policy.usage.sorting-interval.ms = 500\nmulti-node-sorting.policy.mine.sorting-interval.ms = 1000", ignored: []string{"multi-node-sorting.policy.usage.sorting-interval.ms: not honored; " + whySorted}},
+		{text: "multi-node-placement-enabled = true\nmulti-node-sorting.policy = default",
+			warnings: []string{
+				"multi-node-sorting.policy: yarn.scheduler.capacity.multi-node-sorting.policy.names does not list the policy" +
+					stays + "add it there, or set node-order"}},
+		{
+			text: "multi-node-sorting.policy = default\nroot.p.multi-node-sorting.policy = default\nmulti-node-sorting.policy.names = default\nmulti-node-sorting.policy.default.class = x\nmulti-node-placement-enabled = false",
+			ignored: []string{"multi-node-sorting.policy: not honored; " + whyMultiNodeOff,
+				"root.p.multi-node-sorting.policy: not honored; " + whyMultiNodeOff,
+				"multi-node-sorting.policy.names: not honored; " + whyMultiNodeOff,
+				"multi-node-sorting.policy.default.class: not honored; " + whyMultiNodeOff}},
+		{text: yarnPolicies +
+			"multi-node-sorting.policy.usage.sorting-interval.ms = 500\nmulti-node-sorting.policy.mine.sorting-interval.ms = 1000", ignored: []string{"multi-node-sorting.policy.usage.sorting-interval.ms: not honored; " + whySorted}},
 	} {
 		c := parse(t, orderQueues+tc.text)
 		compare(t, tc.text, "warnings", c.Warnings, tc.warnings)
@@ -216,13 +249,16 @@ func compare(t *testing.T, text, kind string, got []Fault, want []string) {
 
 func TestReservedNode(t *testing.T) {
 	for text, want := range map[string]ReservedNode{
-		"": ReserveByMode, "reservation.node = ": ReserveByMode, "reservation.node = first": ReserveFirst, "reservation.node = earliest": ReserveEarliest,
+		"": ReserveByMode, "reservation.node = ": ReserveByMode, "reservation.node = first": ReserveFirst,
+		"reservation.node = earliest": ReserveEarliest,
 	} {
 		if got := parse(t, twoQueues+text).ReserveNode; got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
-	if _, err := Parse(props(twoQueues + "reservation.node = last")); err == nil || !strings.Contains(err.Error(), `reservation.node = "last": is not a way to choose the node of a reservation; write first or earliest`) {
+	if _, err := Parse(props(twoQueues + "reservation.node = last")); err == nil ||
+		!strings.Contains(err.Error(),
+			`reservation.node = "last": is not a way to choose the node of a reservation; write first or earliest`) {
 		t.Errorf("Parse with reservation.node = last: %v", err)
 	}
 }

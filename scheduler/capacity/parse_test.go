@@ -44,15 +44,18 @@ func TestStockFile(t *testing.T) {
 	if c.MinAlloc != yarn.NewResource(1024, 1) || c.MaxAlloc != yarn.NewResource(8192, 4) || c.Calculator != memoryOnly {
 		t.Errorf("allocation %v … %v, %+v", c.MinAlloc, c.MaxAlloc, c.Calculator)
 	}
-	if c.MaximumApplications != 10000 || c.MaxAMPercent != yarn.NewFraction(1, 10) || !c.ContinueLooking || !c.EagerCancel ||
+	if c.MaximumApplications != 10000 || c.MaxAMPercent != yarn.NewFraction(1, 10) || !c.ContinueLooking ||
+		!c.EagerCancel ||
 		c.MaxAssignments != 100 || c.MaxOffSwitch != 1 || !c.MultipleAssignments || !c.RackLocalityFullReset ||
 		c.NodeLocalityDelay != 40 || c.RackLocalityAdditionalDelay != -1 || c.MaxReservationsPerKey != Unlimited ||
-		c.AMMaxAttempts != 2 || c.MaxCompletedApps != 1000 || c.NodeExpiryMillis != 600_000 || c.SkipNodeMultiplier != 2 || !c.LegacyQueueMode ||
+		c.AMMaxAttempts != 2 || c.MaxCompletedApps != 1000 || c.NodeExpiryMillis != 600_000 || c.SkipNodeMultiplier != 2 ||
+		!c.LegacyQueueMode ||
 		c.UserMaxParallelApps != Unlimited || c.ACLEnabled || !c.AdminACL.All {
 		t.Errorf("defaults: %+v", c)
 	}
 	q := &c.Queues[1]
-	if q.Path != "root.default" || !q.Leaf || q.State != yarn.QueueRunning || q.LeafOrder != order.FIFO || q.MaximumApplications != -1 ||
+	if q.Path != "root.default" || !q.Leaf || q.State != yarn.QueueRunning || q.LeafOrder != order.FIFO ||
+		q.MaximumApplications != -1 ||
 		q.UserLimitFactor != yarn.One || q.UserLimitOff || q.MinUserLimitPercent != yarn.NewFraction(100, 1) ||
 		q.MaxParallelApps != Unlimited || q.MaxLifetime != -1 || q.MaxAlloc != c.MaxAlloc || !q.SubmitACL.All {
 		t.Errorf("queue: %+v", q)
@@ -120,8 +123,10 @@ func TestEveryValueIsRead(t *testing.T) {
 	if c.MinAlloc != (yarn.Resource{512, 1, 0, 0}) || c.MaxAlloc != (yarn.Resource{65536, 32, 8, amount.MaxUnits}) {
 		t.Errorf("allocation %v … %v", c.MinAlloc, c.MaxAlloc)
 	}
-	if c.ContinueLooking || c.EagerCancel || c.MaxReservationsPerKey != 1 || c.MaxReservationsPerQueue != 2 || c.MaxReservationsPerCluster != 3 ||
-		c.NodeLocalityDelay != -1 || c.MaxPriority != 9 || c.NodeExpiryMillis != 600_000 || c.AMExpiryMillis != 30_000 || c.AMMaxAttempts != 3 ||
+	if c.ContinueLooking || c.EagerCancel || c.MaxReservationsPerKey != 1 || c.MaxReservationsPerQueue != 2 ||
+		c.MaxReservationsPerCluster != 3 ||
+		c.NodeLocalityDelay != -1 || c.MaxPriority != 9 || c.NodeExpiryMillis != 600_000 || c.AMExpiryMillis != 30_000 ||
+		c.AMMaxAttempts != 3 ||
 		c.MaxCompletedApps != 0 || !c.ACLEnabled || c.AdminACL.String() != "root wheel" {
 		t.Errorf("globals %+v", c)
 	}
@@ -131,21 +136,26 @@ func TestEveryValueIsRead(t *testing.T) {
 		}
 	}
 	a, p, b := &c.Queues[index(t, c, "a")], &c.Queues[index(t, c, "p")], &c.Queues[index(t, c, "root.p.b")]
-	if a.MaxCapacity.Unit != amount.None || a.LeafOrder != order.Fair || !a.SizeBasedWeight || !a.UserLimitOff || a.MaxAlloc != (yarn.Resource{8192, 3, 1, 0}) ||
-		a.MaxParallelApps != 4 || a.MaxLifetime != 100 || a.DefaultLifetime != 60 || a.SubmitACL.All || a.SubmitACL.String() != " dev,ops" {
+	if a.MaxCapacity.Unit != amount.None || a.LeafOrder != order.Fair || !a.SizeBasedWeight || !a.UserLimitOff ||
+		a.MaxAlloc != (yarn.Resource{8192, 3, 1, 0}) ||
+		a.MaxParallelApps != 4 || a.MaxLifetime != 100 || a.DefaultLifetime != 60 || a.SubmitACL.All ||
+		a.SubmitACL.String() != " dev,ops" {
 		t.Errorf("a: %+v", a)
 	}
-	if p.Leaf || p.State != yarn.QueueStopped || p.ChildOrder != order.PriorityUtilization || p.MaxParallelApps != 50 || p.MaxAlloc != (yarn.Resource{4096, 5, 8, amount.MaxUnits}) {
+	if p.Leaf || p.State != yarn.QueueStopped || p.ChildOrder != order.PriorityUtilization || p.MaxParallelApps != 50 ||
+		p.MaxAlloc != (yarn.Resource{4096, 5, 8, amount.MaxUnits}) {
 		t.Errorf("p: %+v", p)
 	}
-	if b.State != yarn.QueueStopped || b.Priority != -3 || b.MaxAlloc[0] != 4096 || b.DefaultLifetime != 100 || b.Depth != 2 || c.Queues[b.Parent].Path != "root.p" {
+	if b.State != yarn.QueueStopped || b.Priority != -3 || b.MaxAlloc[0] != 4096 || b.DefaultLifetime != 100 ||
+		b.Depth != 2 || c.Queues[b.Parent].Path != "root.p" {
 		t.Errorf("b: %+v", b)
 	}
 	for _, w := range []struct {
 		q    *Queue
 		user string
 		want yarn.Fraction
-	}{{a, "bob", yarn.NewFraction(3, 4)}, {b, "bob", yarn.NewFraction(1, 2)}, {b, "first.last", yarn.NewFraction(1, 4)}, {b, "eve", yarn.One}} {
+	}{{a, "bob", yarn.NewFraction(3, 4)}, {b, "bob", yarn.NewFraction(1, 2)}, {b, "first.last", yarn.NewFraction(1, 4)},
+		{b, "eve", yarn.One}} {
 		if got := w.q.Weight(w.user); got != w.want {
 			t.Errorf("%s weighs %v in %s", w.user, got, w.q.Path)
 		}
@@ -202,8 +212,9 @@ root.ann.acl_submit_applications = hive
 root.teams.acl_submit_applications = hive
 queue-mappings = g:etl:root.teams.%primary_group,u:%user:root.%user
 `
-	c := parse(t, "yarn.resourcemanager.application-tag-based-placement.enable = true\nyarn.resourcemanager.application-tag-based-placement.username.whitelist = hive, root"+
-		text)
+	c := parse(t,
+		"yarn.resourcemanager.application-tag-based-placement.enable = true\nyarn.resourcemanager.application-tag-based-placement.username.whitelist = hive, root"+
+			text)
 	for _, tc := range []struct{ user, tag, groups, want, as string }{
 		{"hive", "userid=ann", "", "root.ann", "ann"},
 		{"hive", "userid=ann=", "", "root.ann", "ann"},
@@ -244,13 +255,15 @@ func TestStoredPlacement(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	c := parse(t, "root.queues = a,b\nroot.a.capacity=50\nroot.b.capacity=50\nroot.a.queues=x,y\nroot.a.x.capacity=1w\nroot.a.y.capacity=1w\nroot.b.queues=x\nroot.b.x.capacity=100")
+	c := parse(t,
+		"root.queues = a,b\nroot.a.capacity=50\nroot.b.capacity=50\nroot.a.queues=x,y\nroot.a.x.capacity=1w\nroot.a.y.capacity=1w\nroot.b.queues=x\nroot.b.x.capacity=100")
 	for name, want := range map[string]string{"root": "root", "y": "root.a.y", "root.b.x": "root.b.x", "b": "root.b"} {
 		if i := index(t, c, name); c.Queues[i].Path != want {
 			t.Errorf("%s is %s, want %s", name, c.Queues[i].Path, want)
 		}
 	}
-	if _, err := c.Lookup("x"); !errors.Is(err, ErrAmbiguousQueue) || !strings.Contains(err.Error(), "root.a.x and root.b.x") {
+	if _, err := c.Lookup("x"); !errors.Is(err, ErrAmbiguousQueue) ||
+		!strings.Contains(err.Error(), "root.a.x and root.b.x") {
 		t.Errorf("Lookup(x): %v, want %v with root.a.x and root.b.x", err, ErrAmbiguousQueue)
 	}
 	for _, name := range []string{"z", "a.x", "", "root.a."} {
@@ -284,7 +297,8 @@ root.a.acl_submit_applications = bob dev`
 	for _, tc := range []struct {
 		user, group   string
 		submit, admin bool
-	}{{"bob", "", true, false}, {"x", "dev", true, false}, {"boss", "", true, true}, {"root", "", true, true}, {"eve", "", false, false}} {
+	}{{"bob", "", true, false}, {"x", "dev", true, false}, {"boss", "", true, true}, {"root", "", true, true},
+		{"eve", "", false, false}} {
 		if s, a := c.MaySubmit(1, tc.user, tc.group), c.MayAdminister(1, tc.user, tc.group); s != tc.submit || a != tc.admin {
 			t.Errorf("%s: submit %v, administer %v", tc.user, s, a)
 		}
@@ -343,12 +357,16 @@ func TestInvalidPlacementRules(t *testing.T) {
 		{"queue-mappings", "u:ann:root.gone.%user", exception + "No eligible parent found on path 'root.gone.%user'."},
 		{"queue-mappings", "u:ann:same", exception + "Path root 'same' is ambiguous. Path 'same' is invalid"},
 		{"queue-mappings", "u:ann:root.p", exception + "Target queue 'root.p' but it's not a leaf queue."},
-		{"queue-mappings", "u:ann:root.a.%user", exception + "Queue path 'root.a.%user' is invalid because 'root.a' is a leaf queue, which can have no other queues under it."},
+		{"queue-mappings", "u:ann:root.a.%user",
+			exception +
+				"Queue path 'root.a.%user' is invalid because 'root.a' is a leaf queue, which can have no other queues under it."},
 		{"queue-mappings", "u:ann:root..a", exception + "Path segment cannot be empty 'root..a'."},
 		{"root.a.capacity", "10", ""},
 	} {
-		props := []Property{{Name: Prefix + "root.queues", Value: "a,p,q"}, {Name: Prefix + "root.a.capacity", Value: "50"}, {Name: Prefix + "root.p.capacity", Value: "25"}, {Name: Prefix + "root.q.capacity", Value: "25"},
-			{Name: Prefix + "root.p.queues", Value: "same"}, {Name: Prefix + "root.q.queues", Value: "same"}, {Name: Prefix + "root.p.same.capacity", Value: "100"}, {Name: Prefix + "root.q.same.capacity", Value: "100"},
+		props := []Property{{Name: Prefix + "root.queues", Value: "a,p,q"}, {Name: Prefix + "root.a.capacity", Value: "50"},
+			{Name: Prefix + "root.p.capacity", Value: "25"}, {Name: Prefix + "root.q.capacity", Value: "25"},
+			{Name: Prefix + "root.p.queues", Value: "same"}, {Name: Prefix + "root.q.queues", Value: "same"},
+			{Name: Prefix + "root.p.same.capacity", Value: "100"}, {Name: Prefix + "root.q.same.capacity", Value: "100"},
 			{Name: Prefix + tc.name, Value: tc.value}}
 		_, err := Parse(props)
 		var bad *Invalid

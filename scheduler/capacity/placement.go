@@ -106,7 +106,8 @@ func (c *Config) mayPlaceIn(path string, user string, groups []string) bool {
 }
 
 func (r *reader) readTagPlacement(c *Config) {
-	c.TagPlacement = TagPlacement{Enabled: r.bool(tagPrefix+"enable", false), Users: r.names(tagPrefix + "username.whitelist")}
+	c.TagPlacement = TagPlacement{Enabled: r.bool(tagPrefix+"enable", false),
+		Users: r.names(tagPrefix + "username.whitelist")}
 }
 
 // readPlacement reads the placement rules and checks that their queues can be used.
@@ -174,7 +175,8 @@ func (r *reader) mappingRulesRun() bool {
 		case n == "user-group", n == "app-name":
 			run = true
 		default:
-			r.ignore(placementKey, fmt.Sprintf("%q is a Java class; write mapping rules instead", clip.Text(n)), unhonored.Visible)
+			r.ignore(placementKey, fmt.Sprintf("%q is a Java class; write mapping rules instead", clip.Text(n)),
+				unhonored.Visible)
 		}
 		seen = append(seen, n)
 	}

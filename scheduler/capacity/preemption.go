@@ -73,10 +73,12 @@ func (r *reader) monitorsPreemption() bool {
 			found = true
 			continue
 		}
-		if strings.HasSuffix(class, ".QueueManagementDynamicEditPolicy") || strings.HasSuffix(class, ".AutoCreatedQueueDeletionPolicy") {
+		if strings.HasSuffix(class, ".QueueManagementDynamicEditPolicy") ||
+			strings.HasSuffix(class, ".AutoCreatedQueueDeletionPolicy") {
 			continue // rmd always does what these monitors do
 		}
-		r.warn(monitorPolicies, "names "+clip.Text(class)+", which rmd does not have", "name "+preempts+" alone, which preempts")
+		r.warn(monitorPolicies, "names "+clip.Text(class)+", which rmd does not have",
+			"name "+preempts+" alone, which preempts")
 	}
 	return found
 }

@@ -12,9 +12,12 @@ import (
 func TestPreemptionDefaults(t *testing.T) {
 	c := parse(t, twoQueues)
 	want := entitlement.Settings{
-		IntervalMillis: 3000, MaxWaitMillis: 15_000, TotalPerRound: yarn.NewFraction(1, 10), MaxIgnoredOverCapacity: yarn.NewFraction(1, 10),
-		NaturalTermination: yarn.NewFraction(1, 5), BalanceMaxWaitMillis: 300_000, QueuePriority: entitlement.QueuePriority{ReservedDelayMillis: 60_000},
-		Intra:    entitlement.Intra{MinThreshold: yarn.NewFraction(1, 2), MaxAllowable: yarn.NewFraction(1, 5), ConservativeDRF: true, Order: entitlement.UserLimitFirst},
+		IntervalMillis: 3000, MaxWaitMillis: 15_000, TotalPerRound: yarn.NewFraction(1, 10),
+		MaxIgnoredOverCapacity: yarn.NewFraction(1, 10),
+		NaturalTermination:     yarn.NewFraction(1, 5), BalanceMaxWaitMillis: 300_000,
+		QueuePriority: entitlement.QueuePriority{ReservedDelayMillis: 60_000},
+		Intra: entitlement.Intra{MinThreshold: yarn.NewFraction(1, 2), MaxAllowable: yarn.NewFraction(1, 5),
+			ConservativeDRF: true, Order: entitlement.UserLimitFirst},
 		Selector: entitlement.Planned, MaxLostMillis: 60_000, GuaranteeWaitMillis: 120_000,
 	}
 	if c.Preemption != want {
@@ -53,11 +56,14 @@ preemption.reservation-wait-ms = 60000
 preemption.max-lost-work-ms = 600000
 preemption.guarantee-wait-ms = -1`, "M.", preemptionPrefix))
 	want := entitlement.Settings{
-		Enabled: true, ObserveOnly: true, IntervalMillis: 1000, TotalPerRound: yarn.NewFraction(3, 10), MaxIgnoredOverCapacity: yarn.NewFraction(3, 2),
-		NaturalTermination: yarn.One, ConservativeDRF: true, SelectReserved: true, CountReserved: true, Balance: true, BalanceMaxWaitMillis: 7,
-		QueuePriority: entitlement.QueuePriority{Enabled: true, ReservedDelayMillis: 9, MoveReservation: true},
-		Intra:         entitlement.Intra{Enabled: true, MinThreshold: yarn.NewFraction(3, 5), MaxAllowable: yarn.NewFraction(7, 10), Order: entitlement.PriorityFirst},
-		Selector:      entitlement.YARN, ReservationWaitMillis: 60_000, MaxLostMillis: 600_000, GuaranteeWaitMillis: -1,
+		Enabled: true, ObserveOnly: true, IntervalMillis: 1000, TotalPerRound: yarn.NewFraction(3, 10),
+		MaxIgnoredOverCapacity: yarn.NewFraction(3, 2),
+		NaturalTermination:     yarn.One, ConservativeDRF: true, SelectReserved: true, CountReserved: true, Balance: true,
+		BalanceMaxWaitMillis: 7,
+		QueuePriority:        entitlement.QueuePriority{Enabled: true, ReservedDelayMillis: 9, MoveReservation: true},
+		Intra: entitlement.Intra{Enabled: true, MinThreshold: yarn.NewFraction(3, 5),
+			MaxAllowable: yarn.NewFraction(7, 10), Order: entitlement.PriorityFirst},
+		Selector: entitlement.YARN, ReservationWaitMillis: 60_000, MaxLostMillis: 600_000, GuaranteeWaitMillis: -1,
 	}
 	if c.Preemption != want {
 		t.Errorf("preemption settings %+v\nwant %+v", c.Preemption, want)
@@ -72,15 +78,16 @@ preemption.guarantee-wait-ms = -1`, "M.", preemptionPrefix))
 
 func TestPreemptionFaults(t *testing.T) {
 	for key, what := range map[string]string{
-		preemptionPrefix + "total_preemption_per_round = 1.1":                                      "is out of bounds",
-		"preemption.guarantee-wait-ms = 2m":                                                        "is not a whole number",
-		preemptionPrefix + "natural_termination_factor = x":                                        "is not a decimal number",
-		preemptionPrefix + "monitoring_interval = 0":                                               "is out of bounds",
-		preemptionPrefix + "intra-queue-preemption.preemption-order-policy = x":                    "write userlimit_first or priority_first",
-		"preemption.selector = fifo":                                                               "write planned or yarn",
-		"preemption.max-lost-work-ms = -2":                                                         "is out of bounds",
-		"preemption.reservation-wait-ms = -2":                                                      "is out of bounds",
-		"root.a.disable_preemption = maybe":                                                        "write true or false",
+		preemptionPrefix + "total_preemption_per_round = 1.1": "is out of bounds",
+		"preemption.guarantee-wait-ms = 2m":                   "is not a whole number",
+		preemptionPrefix + "natural_termination_factor = x":   "is not a decimal number",
+		preemptionPrefix + "monitoring_interval = 0":          "is out of bounds",
+		preemptionPrefix +
+			"intra-queue-preemption.preemption-order-policy = x": "write userlimit_first or priority_first",
+		"preemption.selector = fifo":          "write planned or yarn",
+		"preemption.max-lost-work-ms = -2":    "is out of bounds",
+		"preemption.reservation-wait-ms = -2": "is out of bounds",
+		"root.a.disable_preemption = maybe":   "write true or false",
 		"ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation = 1": "write true or false",
 	} {
 		_, err := Parse(props(twoQueues + key))
@@ -138,7 +145,8 @@ root.a.disable_preemption = true
 root.a.y.disable_preemption = false
 root.intra-queue-preemption.disable_preemption = true
 root.b.intra-queue-preemption.disable_preemption = false`)
-	want := map[string][2]bool{"root": {false, true}, "root.a": {true, true}, "root.a.x": {true, true}, "root.a.y": {false, true}, "root.b": {false, false}}
+	want := map[string][2]bool{"root": {false, true}, "root.a": {true, true}, "root.a.x": {true, true},
+		"root.a.y": {false, true}, "root.b": {false, false}}
 	for i := range c.Queues {
 		q := &c.Queues[i]
 		if got := [2]bool{q.DisablePreemption, q.DisableIntraPreemption}; got != want[q.Path] {

@@ -36,7 +36,8 @@ func (r *reader) readPreprocessor(c *Config) {
 	for line := range strings.Lines(text) {
 		number++
 		if err := c.Preprocessor.Add(strings.Fields(line)); err != nil {
-			r.ruleFault(PreprocessorKey, fmt.Sprintf("line %d: %v", number, err), "write HOST NL=label Q=queue TA=tag; HOST is a name, a regular expression or *")
+			r.ruleFault(PreprocessorKey, fmt.Sprintf("line %d: %v", number, err),
+				"write HOST NL=label Q=queue TA=tag; HOST is a name, a regular expression or *")
 		}
 	}
 }

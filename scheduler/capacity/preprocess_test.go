@@ -9,12 +9,14 @@ import (
 )
 
 func preprocessor(text string, parse func([]Property) (*Config, error)) (*Config, error) {
-	list := append(props(twoQueues), Property{Name: PreprocessorEnabledKey, Value: "true"}, Property{Name: PreprocessorKey, Value: text, Origin: "hosts.txt"})
+	list := append(props(twoQueues), Property{Name: PreprocessorEnabledKey, Value: "true"},
+		Property{Name: PreprocessorKey, Value: text, Origin: "hosts.txt"})
 	return parse(list)
 }
 
 func TestPreprocessor(t *testing.T) {
-	c, err := preprocessor("# a comment NL=no\nedge1.example.com \t NL=gpu  Q=root.a\nedge1 Q=root.b\n\nalone\n^db[0-9]+\\. TA=first Q=twice Q=root.a\n"+
+	c,
+		err := preprocessor("# a comment NL=no\nedge1.example.com \t NL=gpu  Q=root.a\nedge1 Q=root.b\n\nalone\n^db[0-9]+\\. TA=first Q=twice Q=root.a\n"+
 		"db TA=second\n*  TA=other\nedge1.example.com Q=root.a TA=later\n", Parse)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +62,8 @@ func TestPreprocessorFaults(t *testing.T) {
 			t.Errorf("%.40s is refused in a stored configuration: %.300v", text, err)
 		}
 	}
-	if _, err := Parse(props(twoQueues + PreprocessorEnabledKey + " = true\n" + PreprocessorFileKey + " = /x")); err == nil || !strings.Contains(err.Error(), "the contents of the file are not in") {
+	if _, err := Parse(props(twoQueues + PreprocessorEnabledKey + " = true\n" + PreprocessorFileKey +
+		" = /x")); err == nil || !strings.Contains(err.Error(), "the contents of the file are not in") {
 		t.Errorf("without the contents: %v", err)
 	}
 	c, err := Parse(props(twoQueues + PreprocessorEnabledKey + " = true"))

@@ -164,7 +164,8 @@ func (r *reader) readWorkflows(c *Config) {
 	for _, text := range r.names(workflowKey) {
 		w, priority, problem := parseWorkflow(text)
 		if problem != "" {
-			r.ruleFault(workflowKey, problem+" "+clip.Text(text), "write workflow-id:root.full.path.of.the.queue:priority, separated by commas")
+			r.ruleFault(workflowKey, problem+" "+clip.Text(text),
+				"write workflow-id:root.full.path.of.the.queue:priority, separated by commas")
 			continue
 		}
 		if _, known := c.byPath[w.Queue]; !known {
@@ -175,7 +176,8 @@ func (r *reader) readWorkflows(c *Config) {
 	if enabled {
 		c.Workflows = WorkflowPriorities{tagPrefix: strings.ToLower(prefix), of: of}
 	} else if len(of) > 0 {
-		r.warn(workflowKey, "has no effect, since "+workflowEnableKey+" is not true", "set it to true, or remove the mappings")
+		r.warn(workflowKey, "has no effect, since "+workflowEnableKey+" is not true",
+			"set it to true, or remove the mappings")
 	}
 }
 

@@ -24,8 +24,10 @@ func TestPriorityACLs(t *testing.T) {
 		{key + "[max_priority=5 group=ops]", "eve", "x ops", 5, 1},
 		{key + "[max_priority=5 group=ops]", "ops", "", -1, 1}, // a group, not a user
 		{key + "[user=ann group=ops max_priority=5 default_priority=4", "eve", "ops", 5, 4},
-		{key + "[user=* max_priority=2 default_priority=0] [group=ops max_priority=7 default_priority=6]", "eve", "ops", 7, 0},
-		{key + "[group=ops max_priority=7 default_priority=6] [user=ann,eve max_priority=3 default_priority=2]", "eve", "ops", 7, 2},
+		{key + "[user=* max_priority=2 default_priority=0] [group=ops max_priority=7 default_priority=6]",
+			"eve", "ops", 7, 0},
+		{key + "[group=ops max_priority=7 default_priority=6] [user=ann,eve max_priority=3 default_priority=2]",
+			"eve", "ops", 7, 2},
 		{key + "[user=eve max_priority=3 default_priority=2][user=eve max_priority=3 default_priority=1]", "eve", "", 3, 1},
 		{key + "[group=* max_priority=4]", "eve", "", 4, 1},
 		{key + "[user=ann max_priority=50]", "ann", "", 9, 1},
@@ -47,7 +49,8 @@ func TestPriorityACLs(t *testing.T) {
 			t.Errorf("%s: %s of %q has at most %d and by default %d", tc.acl, tc.user, tc.groups, most, def)
 		}
 	}
-	c, err := Parse(props(strings.Replace(head, "enable = true", "enable = false", 1) + key + "[user=ann max_priority=5 default_priority=3]"))
+	c, err := Parse(props(strings.Replace(head, "enable = true", "enable = false", 1) + key +
+		"[user=ann max_priority=5 default_priority=3]"))
 	if err != nil || !c.MayHavePriority(&c.Queues[1], 9, "eve") || c.DefaultPriority(&c.Queues[1], "ann") != 1 {
 		t.Errorf("the list counts without yarn.acl.enable: %v", err)
 	}
@@ -56,7 +59,8 @@ func TestPriorityACLs(t *testing.T) {
 		t.Errorf("Parse with max_priority=50: error %v, want none and one warning above the maximum of 9: %+v",
 			err, c)
 	}
-	if c, err = ParseStored(props(head + key + "[user=ann]")); err != nil || len(c.Warnings) != 1 || !c.MayHavePriority(&c.Queues[1], 9, "eve") {
+	if c, err = ParseStored(props(head + key + "[user=ann]")); err != nil || len(c.Warnings) != 1 ||
+		!c.MayHavePriority(&c.Queues[1], 9, "eve") {
 		t.Errorf("a stored configuration that an older version took: %v", err)
 	}
 }
@@ -97,7 +101,8 @@ func TestWorkflowPriority(t *testing.T) {
 				tc.tags, tc.leaf, tc.conf, got, tc.want)
 		}
 	}
-	for conf, want := range map[string]string{"": "has no effect, since", on + "workflow-priority-mappings = x:nowhere:3": `there is no queue "nowhere"`} {
+	for conf, want := range map[string]string{"": "has no effect, since",
+		on + "workflow-priority-mappings = x:nowhere:3": `there is no queue "nowhere"`} {
 		c, err := Parse(props(head + conf))
 		if err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0].What, want) {
 			t.Errorf("Parse with %q: error %v, want none and one warning with %q: %+v",

@@ -51,7 +51,8 @@ func (r *reader) readBackfill(c *Config, q *Queue, key func(string) string) {
 	case v == "preemptable":
 		q.Backfill = BackfillPreemptable
 	default:
-		r.fault(key("backfill"), "does not say which containers may use idle room of reserved nodes", "write off, declared or preemptable")
+		r.fault(key("backfill"), "does not say which containers may use idle room of reserved nodes",
+			"write off, declared or preemptable")
 	}
 }
 
@@ -65,7 +66,8 @@ func (c *Config) parentOf(q *Queue) *Queue {
 func (r *reader) readCapacity(c *Config, q *Queue, key func(string) string) {
 	q.AllowZeroCapacitySum = r.bool(key("allow-zero-capacity-sum"), false)
 	if q.Parent < 0 {
-		q.Capacity, q.MaxCapacity = amount.Uniform(amount.Percent, yarn.Fraction{Num: 100, Den: 1}), amount.Uniform(amount.Percent, yarn.Fraction{Num: 100, Den: 1})
+		q.Capacity, q.MaxCapacity = amount.Uniform(amount.Percent, yarn.Fraction{Num: 100, Den: 1}),
+			amount.Uniform(amount.Percent, yarn.Fraction{Num: 100, Den: 1})
 		for _, n := range []string{"capacity", "maximum-capacity"} {
 			a, err := amount.Parse(r.trimmed(key(n)), c.Kinds, c.LegacyQueueMode)
 			switch {
@@ -89,13 +91,17 @@ func (r *reader) readCapacity(c *Config, q *Queue, key func(string) string) {
 		r.warn(key("maximum-capacity"), "states no memory, so it has no effect", "state the memory")
 		q.MaxCapacity = amount.Amount{}
 	}
-	if vector := q.Capacity.Unit == amount.Absolute; c.LegacyQueueMode && q.MaxCapacity.Unit != amount.None && vector != (q.MaxCapacity.Unit == amount.Absolute) {
-		r.warn(key("maximum-capacity"), "has no effect, as in YARN: one of capacity and maximum-capacity is a vector, the other is not", "write both in the same way")
+	if vector := q.Capacity.Unit == amount.Absolute; c.LegacyQueueMode && q.MaxCapacity.Unit != amount.None &&
+		vector != (q.MaxCapacity.Unit == amount.Absolute) {
+		r.warn(key("maximum-capacity"),
+			"has no effect, as in YARN: one of capacity and maximum-capacity is a vector, the other is not",
+			"write both in the same way")
 		q.MaxCapacity = amount.Amount{}
 	}
 	for _, p := range q.MaxCapacity.Parts {
 		if p.Unit == amount.Weight {
-			r.fault(key("maximum-capacity"), "a weight is not a maximum", "write a percentage, or a vector such as [memory=4096,vcores=4]")
+			r.fault(key("maximum-capacity"), "a weight is not a maximum",
+				"write a percentage, or a vector such as [memory=4096,vcores=4]")
 			q.MaxCapacity = amount.Amount{}
 			break
 		}
@@ -116,7 +122,8 @@ func (r *values) amount(name string, c *Config) amount.Amount {
 	}
 	a, err := amount.Parse(v, c.Kinds, c.LegacyQueueMode)
 	if err != nil {
-		r.fault(name, err.Error(), "write a percentage such as 30, a weight such as 3w, or a vector such as [memory=4096,vcores=4]")
+		r.fault(name, err.Error(),
+			"write a percentage such as 30, a weight such as 3w, or a vector such as [memory=4096,vcores=4]")
 		return amount.Amount{}
 	}
 	return a
@@ -160,7 +167,8 @@ func (r *reader) readUserLimits(c *Config, q *Queue, key func(string) string) {
 }
 
 func (q *Queue) setWeight(user string, w yarn.Fraction) {
-	i, ok := slices.BinarySearchFunc(q.UserWeights, user, func(w UserWeight, u string) int { return strings.Compare(w.User, u) })
+	i, ok := slices.BinarySearchFunc(q.UserWeights, user,
+		func(w UserWeight, u string) int { return strings.Compare(w.User, u) })
 	if ok {
 		q.UserWeights[i].Weight = w
 		return
@@ -192,7 +200,8 @@ func (r *reader) readLifetimes(c *Config, q *Queue, key func(string) string) {
 		}
 	}
 	if q.MaxLifetime > 0 && q.DefaultLifetime > q.MaxLifetime {
-		r.fault(key("default-application-lifetime"), fmt.Sprintf("is %d s, longer than the maximum of %d s", q.DefaultLifetime, q.MaxLifetime),
+		r.fault(key("default-application-lifetime"),
+			fmt.Sprintf("is %d s, longer than the maximum of %d s", q.DefaultLifetime, q.MaxLifetime),
 			"lower it, or raise maximum-application-lifetime")
 	}
 	if q.MaxLifetime > 0 && q.DefaultLifetime <= 0 {
@@ -233,9 +242,11 @@ func (r *reader) readMaxAlloc(c *Config, q *Queue, key func(string) string) {
 		switch {
 		case from[k] == "":
 		case q.MaxAlloc[k] > c.MaxAlloc[k]:
-			r.fault(from[k], fmt.Sprintf("%s of %d is above the cluster's maximum of %d", kind, q.MaxAlloc[k], c.MaxAlloc[k]), "lower it, or raise the cluster's maximum allocation")
+			r.fault(from[k], fmt.Sprintf("%s of %d is above the cluster's maximum of %d", kind, q.MaxAlloc[k], c.MaxAlloc[k]),
+				"lower it, or raise the cluster's maximum allocation")
 		case q.MaxAlloc[k] < c.MinAlloc[k]:
-			r.fault(from[k], fmt.Sprintf("%s of %d is below the smallest container of %d", kind, q.MaxAlloc[k], c.MinAlloc[k]), "raise it")
+			r.fault(from[k], fmt.Sprintf("%s of %d is below the smallest container of %d", kind, q.MaxAlloc[k], c.MinAlloc[k]),
+				"raise it")
 		}
 	}
 }
@@ -256,7 +267,8 @@ func (r *reader) readState(c *Config, q *Queue, key func(string) string) {
 	case !strings.EqualFold(v, "RUNNING"):
 		r.fault(key("state"), "is not a state a queue can be set to", "write RUNNING or STOPPED")
 	case p != nil && p.State == yarn.QueueStopped:
-		r.fault(key("state"), fmt.Sprintf("is RUNNING, but its parent %s is STOPPED", p.Path), "stop it too, or start the parent")
+		r.fault(key("state"), fmt.Sprintf("is RUNNING, but its parent %s is STOPPED", p.Path),
+			"stop it too, or start the parent")
 	default:
 		q.State = yarn.QueueRunning
 	}
@@ -401,13 +413,15 @@ func (c *Config) Changes(i int, to *Config, k int) (names []string) {
 		{"max-parallel-apps", a.MaxParallelApps == b.MaxParallelApps},
 		{"maximum-allocation", a.MaxAlloc == b.MaxAlloc},
 		{"application lifetimes", a.MaxLifetime == b.MaxLifetime && a.DefaultLifetime == b.DefaultLifetime},
-		{"ordering-policy", a.LeafOrder == b.LeafOrder && a.ChildOrder == b.ChildOrder && a.SizeBasedWeight == b.SizeBasedWeight},
+		{"ordering-policy", a.LeafOrder == b.LeafOrder && a.ChildOrder == b.ChildOrder &&
+			a.SizeBasedWeight == b.SizeBasedWeight},
 		{"priority", a.Priority == b.Priority && a.DefaultAppPriority == b.DefaultAppPriority},
 		{"priority access", slices.EqualFunc(a.PriorityACLs, b.PriorityACLs, func(x, y PriorityACL) bool {
 			return x.ACL.String() == y.ACL.String() && x.Max == y.Max && x.Default == y.Default && x.HasDefault == y.HasDefault
 		})},
 		{"access", a.SubmitACL.String() == b.SubmitACL.String() && a.AdministerACL.String() == b.AdministerACL.String()},
-		{"labels", slices.Equal(a.Accessible, b.Accessible) && a.DefaultLabel == b.DefaultLabel && slices.Equal(labelled(a), labelled(b))},
+		{"labels", slices.Equal(a.Accessible, b.Accessible) && a.DefaultLabel == b.DefaultLabel &&
+			slices.Equal(labelled(a), labelled(b))},
 		{"preemption", a.DisablePreemption == b.DisablePreemption && a.DisableIntraPreemption == b.DisableIntraPreemption},
 		{"allow-zero-capacity-sum", a.AllowZeroCapacitySum == b.AllowZeroCapacitySum},
 		{"backfill", a.Backfill == b.Backfill},

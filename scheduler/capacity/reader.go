@@ -69,7 +69,8 @@ func (r *values) warn(name, what, do string) {
 
 func (r *values) ignore(name, why, effect string) {
 	p, _ := r.value(name)
-	r.ignored = append(r.ignored, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: "not honored", Do: why, Effect: effect})
+	r.ignored = append(r.ignored, Fault{Name: name, Value: p.Value, Origin: p.Origin, What: "not honored", Do: why,
+		Effect: effect})
 }
 
 func (r *values) bool(name string, def bool) bool {

@@ -40,7 +40,8 @@ func (c *Config) Validate(old *Config, queueHasApps, stopped func(path string) b
 func (c *Config) validateKinds(old *Config, add func(name, what, do string)) {
 	for k, kind := range old.Kinds {
 		if k >= len(c.Kinds) || c.Kinds[k] != kind {
-			add(resourceTypes, fmt.Sprintf("resource kind %q was known and is now missing or moved", kind), "keep the kinds in their order; new ones come last")
+			add(resourceTypes, fmt.Sprintf("resource kind %q was known and is now missing or moved", kind),
+				"keep the kinds in their order; new ones come last")
 			return
 		}
 	}
@@ -50,7 +51,8 @@ func validateRemoval(was *Queue, hasApps, stopped func(string) bool, add func(na
 	key := Prefix + was.Path
 	switch {
 	case was.Leaf && hasApps(was.Path):
-		add(key, "the queue is removed but still holds applications", fmt.Sprintf("stop it, and wait for them or move them: rmd queue stop %s", was.Path))
+		add(key, "the queue is removed but still holds applications",
+			fmt.Sprintf("stop it, and wait for them or move them: rmd queue stop %s", was.Path))
 	case !stopped(was.Path):
 		add(key, "the queue is removed but is not STOPPED", fmt.Sprintf("stop it first: rmd queue stop %s", was.Path))
 	}
@@ -60,9 +62,11 @@ func (c *Config) validateKept(q, was *Queue, hasApps, stopped func(string) bool,
 	if was.Leaf && !q.Leaf {
 		switch {
 		case hasApps(was.Path):
-			add(Prefix+q.Path+".queues", "a leaf that holds applications cannot become a parent", fmt.Sprintf("stop it and wait until it is empty: rmd queue stop %s", q.Path))
+			add(Prefix+q.Path+".queues", "a leaf that holds applications cannot become a parent",
+				fmt.Sprintf("stop it and wait until it is empty: rmd queue stop %s", q.Path))
 		case !stopped(was.Path):
-			add(Prefix+q.Path+".queues", "a leaf that is not STOPPED cannot become a parent", fmt.Sprintf("stop it first: rmd queue stop %s", q.Path))
+			add(Prefix+q.Path+".queues", "a leaf that is not STOPPED cannot become a parent",
+				fmt.Sprintf("stop it first: rmd queue stop %s", q.Path))
 		}
 	}
 	if !was.Leaf || !q.Leaf {
@@ -70,7 +74,8 @@ func (c *Config) validateKept(q, was *Queue, hasApps, stopped func(string) bool,
 	}
 	for k, kind := range c.Kinds {
 		if q.MaxAlloc[k] < was.MaxAlloc[k] {
-			add(Prefix+q.Path+"."+maxAllocKey(k), fmt.Sprintf("the largest container of a leaf may not shrink: %s from %d to %d", kind, was.MaxAlloc[k], q.MaxAlloc[k]),
+			add(Prefix+q.Path+"."+maxAllocKey(k), fmt.Sprintf("the largest container of a leaf may not shrink: %s from %d to %d",
+				kind, was.MaxAlloc[k], q.MaxAlloc[k]),
 				"keep the old value; containers asked for under it may be waiting")
 		}
 	}

@@ -10,19 +10,23 @@ import (
 
 func TestRefreshRules(t *testing.T) {
 	const gpu = "yarn.resource-types = yarn.io/gpu,fpga\nresource-calculator = DominantResourceCalculator\n"
-	old := gpu + "root.queues = a,b\nroot.a.capacity = 40\nroot.b.capacity = 60\nroot.a.maximum-allocation-mb = 4096\nroot.b.queues = x,y\nroot.b.x.capacity = 50\nroot.b.y.capacity = 50\n"
+	old := gpu +
+		"root.queues = a,b\nroot.a.capacity = 40\nroot.b.capacity = 60\nroot.a.maximum-allocation-mb = 4096\nroot.b.queues = x,y\nroot.b.x.capacity = 50\nroot.b.y.capacity = 50\n"
 	for _, tc := range []struct {
 		name, text    string
 		apps, stopped string
 		want          []string
 	}{
 		{"nothing changes", old, "root.a root.b.x", "", nil},
-		{"a queue with applications is removed", strings.Replace(old, "x,y", "x", 1) + "root.b.x.capacity = 100", "root.b.y", "root.b.y",
+		{"a queue with applications is removed", strings.Replace(old, "x,y", "x", 1) + "root.b.x.capacity = 100",
+			"root.b.y", "root.b.y",
 			[]string{"root.b.y: the queue is removed but still holds applications; stop it, and wait for them or move them: rmd queue stop root.b.y"}},
 		{"a running queue is removed", strings.Replace(old, "x,y", "x", 1) + "root.b.x.capacity = 100", "", "",
 			[]string{"root.b.y: the queue is removed but is not STOPPED; stop it first: rmd queue stop root.b.y"}},
-		{"a stopped empty queue is removed", strings.Replace(old, "x,y", "x", 1) + "root.b.x.capacity = 100", "", "root.b.y", nil},
-		{"a subtree is removed", gpu + "root.queues = a\nroot.a.capacity = 100\nroot.a.maximum-allocation-mb = 4096", "", "root.b.x",
+		{"a stopped empty queue is removed", strings.Replace(old, "x,y", "x", 1) + "root.b.x.capacity = 100", "",
+			"root.b.y", nil},
+		{"a subtree is removed", gpu + "root.queues = a\nroot.a.capacity = 100\nroot.a.maximum-allocation-mb = 4096",
+			"", "root.b.x",
 			[]string{"root.b: the queue is removed but is not STOPPED", "root.b.y: the queue is removed but is not STOPPED"}},
 		{"a running leaf becomes a parent", old + "root.a.queues = n\nroot.a.n.capacity = 100", "", "",
 			[]string{"root.a.queues: a leaf that is not STOPPED cannot become a parent"}},
@@ -31,9 +35,11 @@ func TestRefreshRules(t *testing.T) {
 		{"a stopped leaf becomes a parent", old + "root.a.queues = n\nroot.a.n.capacity = 100", "", "root.a", nil},
 		{"the largest container grows", old + "root.a.maximum-allocation-mb = 8192", "", "", nil},
 		{"the largest container shrinks", old + "root.a.maximum-allocation-mb = 2048", "", "",
-			[]string{"root.a.maximum-allocation-mb: the largest container of a leaf may not shrink: memory-mb from 4096 to 2048"}},
+			[]string{
+				"root.a.maximum-allocation-mb: the largest container of a leaf may not shrink: memory-mb from 4096 to 2048"}},
 		{"the cluster's largest container shrinks", old + "yarn.scheduler.maximum-allocation-vcores = 2", "", "",
-			[]string{"root.a.maximum-allocation-vcores: ", "root.b.x.maximum-allocation-vcores: ", "root.b.y.maximum-allocation-vcores: "}},
+			[]string{"root.a.maximum-allocation-vcores: ", "root.b.x.maximum-allocation-vcores: ",
+				"root.b.y.maximum-allocation-vcores: "}},
 		{"a kind is added", old + "yarn.resource-types = yarn.io/gpu,fpga,disk", "", "", nil},
 		{"a kind is moved", old + "yarn.resource-types = fpga,yarn.io/gpu", "", "",
 			[]string{`yarn.resource-types: resource kind "yarn.io/gpu" was known and is now missing or moved`}},
@@ -86,7 +92,8 @@ func TestPropertiesAreCanonical(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(stock)
 	f.Add(twoQueues + "root.a.user-settings.u.weight = 1\nqueue-mappings = u:%user:a")
-	f.Add(mixedHead + "root.queues = a,b\nroot.a.capacity = [memory=10%,vcores=1w]\nroot.b.capacity = 3w\nroot.b.maximum-capacity = [memory=4Gi]")
+	f.Add(mixedHead +
+		"root.queues = a,b\nroot.a.capacity = [memory=10%,vcores=1w]\nroot.b.capacity = 3w\nroot.b.maximum-capacity = [memory=4Gi]")
 	f.Add("root.queues = a,b\nroot.a.capacity = [memory=5,vcores=1]\nroot.b.capacity = [memory=5]\nroot.a.queues = root")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := Parse(props(text))

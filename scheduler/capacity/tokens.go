@@ -19,7 +19,8 @@ type TokenSettings struct {
 }
 
 func (r *reader) readExpiries() (node, am int64) {
-	return r.millis("yarn.nm.liveness-monitor.expiry-interval-ms", 600_000), r.millis("yarn.am.liveness-monitor.expiry-interval-ms", 600_000)
+	return r.millis("yarn.nm.liveness-monitor.expiry-interval-ms", 600_000),
+		r.millis("yarn.am.liveness-monitor.expiry-interval-ms", 600_000)
 }
 
 // Hadoop's keys of the algorithm that signs tokens, and of the length of master keys in bits.
@@ -37,7 +38,8 @@ func (r *reader) readAlgorithm() yarn.HMAC {
 	v, ok := r.get(TokenAlgorithmKey)
 	h, known := yarn.ParseHMAC(v)
 	if ok && !known {
-		r.fault(TokenAlgorithmKey, "is not an algorithm with which rmd signs tokens", "write "+strings.Join(yarn.HMACNames(), ", ")+" here and in the files of all NodeManagers")
+		r.fault(TokenAlgorithmKey, "is not an algorithm with which rmd signs tokens",
+			"write "+strings.Join(yarn.HMACNames(), ", ")+" here and in the files of all NodeManagers")
 	}
 	return h
 }

@@ -21,7 +21,8 @@ func TestTokenSettings(t *testing.T) {
 		return Parse(props)
 	}
 	set := map[string]string{Prefix + "root.queues": "a", Prefix + "root.a.capacity": "100"}
-	want := TokenSettings{KeyBytes: 32, Roll: [yarn.KeyKinds]int64{day, day, day, day}, Activate: [yarn.KeyKinds]int64{900_000, 900_000, 900_000, 0},
+	want := TokenSettings{KeyBytes: 32, Roll: [yarn.KeyKinds]int64{day, day, day, day},
+		Activate:   [yarn.KeyKinds]int64{900_000, 900_000, 900_000, 0},
 		LifeMillis: 7 * day, RenewMillis: day}
 	if c, err := parse(set); err != nil || c.Tokens != want {
 		t.Errorf("by default %+v, want %+v; %v", c.Tokens, want, err)
@@ -36,7 +37,8 @@ func TestTokenSettings(t *testing.T) {
 		"yarn.nm.liveness-monitor.expiry-interval-ms":                            "4000",
 		"yarn.am.liveness-monitor.expiry-interval-ms":                            "6000",
 	})
-	want = TokenSettings{KeyBytes: 32, Roll: [yarn.KeyKinds]int64{10_000, 20_000, 30_000, 40_000}, Activate: [yarn.KeyKinds]int64{6000, 6000, 9000, 0},
+	want = TokenSettings{KeyBytes: 32, Roll: [yarn.KeyKinds]int64{10_000, 20_000, 30_000, 40_000},
+		Activate:   [yarn.KeyKinds]int64{6000, 6000, 9000, 0},
 		LifeMillis: 50_000, RenewMillis: 60_000}
 	c, err := parse(set)
 	if err != nil || c.Tokens != want || len(c.Warnings) > 0 {

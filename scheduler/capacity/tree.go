@@ -48,7 +48,9 @@ func (r *reader) parse(props []Property) (*Config, error) {
 		r.written[p.Name] = p
 	}
 	if len(r.written) > maxProperties {
-		return nil, &Invalid{[]Fault{{What: fmt.Sprintf("has %d keys, more than %d", len(r.written), maxProperties), Do: "remove queues"}}}
+		return nil,
+			&Invalid{[]Fault{{What: fmt.Sprintf("has %d keys, more than %d", len(r.written), maxProperties),
+				Do: "remove queues"}}}
 	}
 	c := &Config{byPath: map[string]int{}, byName: map[string][]int{}}
 	c.properties, c.values = sortedProperties(r.written), r.written
@@ -127,7 +129,8 @@ func (r *reader) childNames(key string) []string {
 		case named[n]:
 			r.fault(key, fmt.Sprintf("names %q twice", clip.Text(n)), "name each queue once")
 		case !queueName(n):
-			r.fault(key, fmt.Sprintf("%q is not a queue name", clip.Text(n)), "use no dot, blank, quote or angle bracket, and at most 255 letters")
+			r.fault(key, fmt.Sprintf("%q is not a queue name", clip.Text(n)),
+				"use no dot, blank, quote or angle bracket, and at most 255 letters")
 		default:
 			named[n] = true
 			out = append(out, n)

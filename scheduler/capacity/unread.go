@@ -66,11 +66,13 @@ func (r *classifier) classifyQueueKey(c *Config, name, rest string) {
 	if r.ignoreUnless(name, key, unhonored.Queue) || isTemplate(Property{Name: name}) {
 		return
 	}
-	if a := c.Queues[c.byPath[path]].AutoCreate; a != nil && a.By != Static && strings.Contains(key, ".") && !strings.HasPrefix(key, flexible) && !strings.HasPrefix(key, managed) {
+	if a := c.Queues[c.byPath[path]].AutoCreate; a != nil && a.By != Static && strings.Contains(key, ".") &&
+		!strings.HasPrefix(key, flexible) && !strings.HasPrefix(key, managed) {
 		return // the key may be of a queue that is created later
 	}
 	if child, below, _ := strings.Cut(key, "."); knownBelow(below) {
-		r.warn(name, fmt.Sprintf("queue %s.%s does not exist", path, child), fmt.Sprintf("add %q to %s%s.queues, or remove the key", child, Prefix, path))
+		r.warn(name, fmt.Sprintf("queue %s.%s does not exist", path, child),
+			fmt.Sprintf("add %q to %s%s.queues, or remove the key", child, Prefix, path))
 		return
 	}
 	r.warnUnknown(name, key, queueKeys, Prefix+path+".")
@@ -102,7 +104,8 @@ func longestQueue(c *Config, key string) string {
 }
 
 // otherParts are the prefixes of keys of other parts of Hadoop, which may be in the same files.
-var otherParts = []string{"yarn.", "hadoop.", "fs.", "dfs.", "ha.", "io.", "ipc.", "mapred.", "mapreduce.", "net.", "nfs.", "rpc.", "security.", "tfile.", "zk-", "file.", "ftp.", "s3", "seq."}
+var otherParts = []string{"yarn.", "hadoop.", "fs.", "dfs.", "ha.", "io.", "ipc.", "mapred.", "mapreduce.", "net.",
+	"nfs.", "rpc.", "security.", "tfile.", "zk-", "file.", "ftp.", "s3", "seq."}
 
 // maxStray is the most warnings of warnStray, because a wrong file has many such keys.
 const maxStray = 100
@@ -111,14 +114,16 @@ const maxStray = 100
 // configuration. It ignores keys of other parts of Hadoop.
 func (r *classifier) warnStray(p Property) {
 	name := p.Name
-	ours := strings.HasPrefix(name, "yarn.scheduler.") && !strings.HasPrefix(name, "yarn.scheduler.configuration.") || strings.Contains(name, "capacity.root.")
+	ours := strings.HasPrefix(name, "yarn.scheduler.") && !strings.HasPrefix(name, "yarn.scheduler.configuration.") ||
+		strings.Contains(name, "capacity.root.")
 	other := func(part string) bool { return strings.HasPrefix(name, part) }
 	if !ours && slices.ContainsFunc(otherParts, other) || r.seen[name] || r.strays >= maxStray {
 		return
 	}
 	r.seen[name] = true
 	r.strays++
-	f := Fault{Name: clip.Text(name), Value: clip.Text(p.Value), Origin: p.Origin, What: "unknown key: it is passed over", Do: "remove it; keys of queues begin with " + Prefix}
+	f := Fault{Name: clip.Text(name), Value: clip.Text(p.Value), Origin: p.Origin, What: "unknown key: it is passed over",
+		Do: "remove it; keys of queues begin with " + Prefix}
 	if at := strings.Index(name, "root."); at >= 0 && (at == 0 || name[at-1] == '.') {
 		f.Meant = Prefix + name[at:]
 	} else if _, ok := slices.BinarySearch(globalKeys, name); ok {

@@ -59,7 +59,8 @@ func TestUserLimitOfWeightedUser(t *testing.T) {
 	in := leaf85(t, "50")
 	in.ActiveWeight = yarn.NewFraction(5, 2)
 	for _, tc := range []struct{ used, limit int64 }{{0, 1024}, {4096, 4096}, {8192, 4096}} {
-		got := limits.WeightedUserLimit(in.Calculator, limits.UserLimit(using(in, tc.used, 0)), yarn.NewFraction(3, 2), in.MinAlloc)
+		got := limits.WeightedUserLimit(in.Calculator, limits.UserLimit(using(in, tc.used, 0)),
+			yarn.NewFraction(3, 2), in.MinAlloc)
 		if got != mib(tc.limit) {
 			t.Errorf("u0 uses %d: %v, want %d", tc.used, got, tc.limit)
 		}

@@ -24,14 +24,16 @@ func BenchmarkEntitlements(b *testing.B) {
 				}
 				for j := range c.leaves {
 					share := yarn.NewFraction(1, int64(c.parents*c.leaves))
-					q := Queue{Parent: parent, Leaf: true, AbsCapacity: share, Guaranteed: p.Calculator.MultiplyRoundDown(total, share), Max: total}
+					q := Queue{Parent: parent, Leaf: true, AbsCapacity: share,
+						Guaranteed: p.Calculator.MultiplyRoundDown(total, share), Max: total}
 					q.Used = p.Calculator.MultiplyRoundDown(q.Guaranteed, yarn.NewFraction(int64((i*7+j*13)%200), 100))
 					q.Pending = q.Guaranteed
 					q.PendingLessReserved = q.Pending
 					p.Queues = append(p.Queues, q)
 				}
 			}
-			s := Settings{TotalPerRound: yarn.NewFraction(1, 10), NaturalTermination: yarn.NewFraction(1, 5), MaxIgnoredOverCapacity: yarn.NewFraction(1, 10)}
+			s := Settings{TotalPerRound: yarn.NewFraction(1, 10), NaturalTermination: yarn.NewFraction(1, 5),
+				MaxIgnoredOverCapacity: yarn.NewFraction(1, 10)}
 			for b.Loop() {
 				p.Entitlements(&s, Mode{})
 			}

@@ -30,7 +30,8 @@ type node struct {
 
 // newCalculation sums up, for each queue, what its leaves want and what may be taken from them.
 func newCalculation(p *Partition, budget yarn.Resource, m Mode) *calculation {
-	c := &calculation{Partition: p, mode: m, budget: budget, shares: make([]Share, len(p.Queues)), nodes: make([]node, len(p.Queues))}
+	c := &calculation{Partition: p, mode: m, budget: budget, shares: make([]Share, len(p.Queues)),
+		nodes: make([]node, len(p.Queues))}
 	for i := len(p.Queues) - 1; i >= 0; i-- {
 		q, n := &p.Queues[i], &c.nodes[i]
 		n.pending, n.offered = n.pending.Add(q.Pending), n.offered.Add(q.PendingLessReserved)

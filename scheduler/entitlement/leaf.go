@@ -50,7 +50,8 @@ func (l *Leaf) AppShares(s *Settings, budget yarn.Resource) []AppShare {
 	if len(l.Apps) <= 1 {
 		return make([]AppShare, len(l.Apps))
 	}
-	c := &leafCalculation{Leaf: l, order: s.Intra.Order, apps: make([]appNode, len(l.Apps)), users: make([]userNode, len(l.Users))}
+	c := &leafCalculation{Leaf: l, order: s.Intra.Order, apps: make([]appNode, len(l.Apps)),
+		users: make([]userNode, len(l.Users))}
 	for i := range l.Users {
 		u := &l.Users[i]
 		c.users[i].limit, c.users[i].used = u.Limit.Sub(u.AMUsed), u.Used.Sub(u.AMUsed)

@@ -21,11 +21,14 @@ type row struct {
 
 // partitionOf returns a partition with the rows as queues. The first row is root.
 func partitionOf(rows []row) *Partition {
-	p := &Partition{Calculator: yarn.Calculator{Kinds: 2}, Cluster: yarn.Resource{rows[0].guaranteed}, Total: yarn.Resource{rows[0].guaranteed}}
+	p := &Partition{Calculator: yarn.Calculator{Kinds: 2}, Cluster: yarn.Resource{rows[0].guaranteed},
+		Total: yarn.Resource{rows[0].guaranteed}}
 	for _, r := range rows {
-		q := Queue{Parent: r.parent, Leaf: true, Priority: r.priority, AbsCapacity: yarn.NewFraction(r.guaranteed, rows[0].guaranteed),
-			Guaranteed: yarn.Resource{r.guaranteed}, Max: p.Total, Used: yarn.Resource{r.used}, Reserved: yarn.Resource{r.reserved},
-			Pending: yarn.Resource{r.pending}, PendingLessReserved: yarn.Resource{max(r.pending-r.reserved, 0)}}
+		q := Queue{Parent: r.parent, Leaf: true, Priority: r.priority,
+			AbsCapacity: yarn.NewFraction(r.guaranteed, rows[0].guaranteed),
+			Guaranteed:  yarn.Resource{r.guaranteed}, Max: p.Total, Used: yarn.Resource{r.used},
+			Reserved: yarn.Resource{r.reserved},
+			Pending:  yarn.Resource{r.pending}, PendingLessReserved: yarn.Resource{max(r.pending-r.reserved, 0)}}
 		if r.max > 0 {
 			q.Max[yarn.Memory] = r.max
 		}
@@ -132,7 +135,8 @@ func TestScenarios(t *testing.T) {
 			}
 			for i, share := range partitionOf(c.queues).Entitlements(&s, Mode{}) {
 				if got := share.ToTake[yarn.Memory]; got != c.queues[i].toTake {
-					t.Errorf("%d to take from %s, want %d (ideal %d)", got, c.queues[i].name, c.queues[i].toTake, share.Ideal[yarn.Memory])
+					t.Errorf("%d to take from %s, want %d (ideal %d)", got, c.queues[i].name, c.queues[i].toTake,
+						share.Ideal[yarn.Memory])
 				}
 			}
 		})
@@ -151,7 +155,8 @@ func TestDisabledQueuesKeepWhatTheyHave(t *testing.T) {
 	p.Queues[2].Disabled = true
 	s := allAtOnce()
 	shares := p.Entitlements(&s, Mode{})
-	if u := shares[2].Untouchable[yarn.Memory]; u != 30 || shares[2].ToTake != (yarn.Resource{}) || shares[3].ToTake[yarn.Memory] != 10 {
+	if u := shares[2].Untouchable[yarn.Memory]; u != 30 || shares[2].ToTake != (yarn.Resource{}) ||
+		shares[3].ToTake[yarn.Memory] != 10 {
 		t.Errorf("%d untouchable, %+v", u, shares)
 	}
 }
@@ -187,7 +192,8 @@ func TestRoundsAreBounded(t *testing.T) {
 	}{{Mode{}, 20}, {Mode{Reserved: true}, 100}, {Mode{Balance: true}, 20}} {
 		share := p.Entitlements(&s, c.mode)[2]
 		if share.Excess[yarn.Memory] != 100 || share.ToTake[yarn.Memory] != c.want {
-			t.Errorf("%+v: excess %d, to take %d, want 100 and %d", c.mode, share.Excess[yarn.Memory], share.ToTake[yarn.Memory], c.want)
+			t.Errorf("%+v: excess %d, to take %d, want 100 and %d", c.mode, share.Excess[yarn.Memory],
+				share.ToTake[yarn.Memory], c.want)
 		}
 	}
 }

@@ -40,10 +40,12 @@ func (v alternatives) explainIfs(x *Explanation, app state.AppSlot, a *state.App
 		v.suppose(x, app, "its user had no limit", func() { v.LiftUserLimit(leaf, ask) })
 	case scheduler.LocalityDelay:
 		v.suppose(x, app, "it took any node at once", func() {
-			v.apply(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: math.MaxInt32, ReReservations: k.ReReservations})
+			v.apply(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: math.MaxInt32,
+				ReReservations: k.ReReservations})
 		})
 	case scheduler.Blacklisted:
-		v.suppose(x, app, "it had no blacklist", func() { v.apply(&event.BlacklistChanged{App: a.ID.Seq, Remove: v.names(a.Blacklist)}) })
+		v.suppose(x, app, "it had no blacklist",
+			func() { v.apply(&event.BlacklistChanged{App: a.ID.Seq, Remove: v.names(a.Blacklist)}) })
 	case scheduler.NodeSilent:
 		v.suppose(x, app, "the silent nodes sent heartbeats", v.hear)
 	case scheduler.NodeTooSmall, scheduler.NodeReservedByOther, scheduler.ReservedElsewhere:
@@ -238,7 +240,8 @@ func (v alternatives) endOn(node state.NodeSlot, size yarn.Resource) *MustEnd {
 	for ; ended < len(list) && !v.cfg.Calculator.FitsIn(size, free); ended++ {
 		free = free.Add(v.st.Containers.Get(list[ended]).Size)
 	}
-	if ended == 0 || !v.cfg.Calculator.FitsIn(size, free) { // none: the pass skips a node without room for the smallest container
+	// none: the pass skips a node without room for the smallest container
+	if ended == 0 || !v.cfg.Calculator.FitsIn(size, free) {
 		return nil
 	}
 	for _, slot := range list[:ended] {

@@ -99,17 +99,24 @@ func (v asks) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey
 		if q < 0 {
 			q = max(int32(v.cfg.Queues[i].Parent), 0)
 		}
-		say("it asks %s; %s uses %s of its maximum of %s%s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.used(q)), v.cfg.Kinds.Format(v.Capacities()[q].EffMax), of)
+		say("it asks %s; %s uses %s of its maximum of %s%s", size, v.Queue(q).Path, v.cfg.Kinds.Format(v.used(q)),
+			v.cfg.Kinds.Format(v.Capacities()[q].EffMax), of)
 	case scheduler.ReservedElsewhere:
 		q, _ := scheduler.ReachedMaximum(&v.View, i, k.Size)
-		say("it asks %s: %s room, but %s uses %s of %s%s, and of that %s are reservations on other nodes, which count as used", size, have(j.nodes), v.Queue(max(q, 0)).Path,
-			v.cfg.Kinds.Format(v.used(max(q, 0))), v.cfg.Kinds.Format(v.Total()), of, v.cfg.Kinds.Format(v.use(max(q, 0)).Reserved))
+		say(
+			"it asks %s: %s room, but %s uses %s of %s%s, and of that %s are reservations on other nodes, which count as used",
+			size, have(j.nodes), v.Queue(max(q, 0)).Path,
+			v.cfg.Kinds.Format(v.used(max(q, 0))), v.cfg.Kinds.Format(v.Total()), of,
+			v.cfg.Kinds.Format(v.use(max(q, 0)).Reserved))
 	case scheduler.UserLimit:
-		say("user %s uses %s in %s; its limit is %s%s", v.st.Names.Text(a.User), v.cfg.Kinds.Format(v.st.UserUse(a.UserSlot, v.label).Used), queue, v.cfg.Kinds.Format(v.UserLimit(i, a.UserSlot)), of)
+		say("user %s uses %s in %s; its limit is %s%s", v.st.Names.Text(a.User),
+			v.cfg.Kinds.Format(v.st.UserUse(a.UserSlot, v.label).Used), queue,
+			v.cfg.Kinds.Format(v.UserLimit(i, a.UserSlot)), of)
 	case scheduler.NextPass:
 		say("%s room: the next pass serves the ask", room)
 	case scheduler.BehindOtherAsk:
-		if say("another ask of the application is served first, or waits for the same nodes"); all.count[scheduler.NoReason] > 0 {
+		if say(
+			"another ask of the application is served first, or waits for the same nodes"); all.count[scheduler.NoReason] > 0 {
 			say("%s room, but another ask of the application is served first", room)
 		}
 	case scheduler.BehindFIFO:
@@ -121,14 +128,18 @@ func (v asks) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey
 	case scheduler.OwnPartitionFirst:
 		say("it asks %s: %s room and a label that it does not ask for; it may use such nodes after %d missed offers, and has missed %d so far", size, have(j.nodes), v.sched.OffersToMiss(), k.Missed)
 	case scheduler.HoldsReservations:
-		say("it asks %s: %s room, but as many nodes are reserved for it as it needs, and it does not give them up", size, have(j.nodes))
+		say("it asks %s: %s room, but as many nodes are reserved for it as it needs, and it does not give them up", size,
+			have(j.nodes))
 	case scheduler.NodeReservedByOther:
-		say("it asks %s: %s reserved for another application, and no other node that it may use is large enough", size, are(j.nodes))
+		say("it asks %s: %s reserved for another application, and no other node that it may use is large enough",
+			size, are(j.nodes))
 	case scheduler.Blacklisted:
-		say("it asks %s: %s on the application's blacklist, and no other node that it may use is large enough", size, are(j.nodes))
+		say("it asks %s: %s on the application's blacklist, and no other node that it may use is large enough",
+			size, are(j.nodes))
 	case scheduler.NodeSilent:
 		n := v.st.Nodes.Get(all.example[j.reason])
-		say("it asks %s: %s room, but no heartbeat has come from there lately; %s has been silent for %d s", size, have(j.nodes), n.ID, n.SilentMillis(v.st.Meta.NowMillis)/1000)
+		say("it asks %s: %s room, but no heartbeat has come from there lately; %s has been silent for %d s", size,
+			have(j.nodes), n.ID, n.SilentMillis(v.st.Meta.NowMillis)/1000)
 	case scheduler.NodeTooSmallFree:
 		if say("it asks %s%s: %s", size, of, v.scarce(app, ask)); k.Reservations > 0 {
 			v.tellReserved(say, a, k)
@@ -143,7 +154,8 @@ func (v asks) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey
 func (v asks) tellReserved(say func(format string, args ...any), a *state.App, k *state.Ask) {
 	for _, r := range v.st.Reservations.Of(a) {
 		if r.Key == k.Key && r.IncreaseOf == k.IncreaseOf && r.Members == 0 {
-			say("node %s is reserved for it (r%d) until %s is free there", v.st.Nodes.Get(r.Node).ID, r.Number, v.cfg.Kinds.Format(r.Size))
+			say("node %s is reserved for it (r%d) until %s is free there", v.st.Nodes.Get(r.Node).ID, r.Number,
+				v.cfg.Kinds.Format(r.Size))
 			return
 		}
 	}
@@ -166,7 +178,8 @@ func (v asks) firstQueues(leaf int32) string {
 // it. It ignores nodes that are reserved for others.
 func (v asks) scarce(app state.AppSlot, ask state.AskSlot) string {
 	free := func(n *state.Node) yarn.Resource { return n.Unallocated() }
-	if text := v.lacking("no unreserved node has %s free; the most is %s on %s", ask, free, func(slot state.NodeSlot, n *state.Node) bool { return v.open(app, ask, slot, n) }); text != "" {
+	if text := v.lacking("no unreserved node has %s free; the most is %s on %s", ask, free,
+		func(slot state.NodeSlot, n *state.Node) bool { return v.open(app, ask, slot, n) }); text != "" {
 		return text
 	}
 	return "no unreserved node has all of it free at once"
@@ -175,7 +188,8 @@ func (v asks) scarce(app state.AppSlot, ask state.AskSlot) string {
 // largest says of which resource no node has enough in total, and which node has the most of it.
 func (v asks) largest(app state.AppSlot, ask state.AskSlot) string {
 	total := func(n *state.Node) yarn.Resource { return n.Total }
-	if text := v.lacking("no node has %s; the most is %s on %s", ask, total, func(slot state.NodeSlot, n *state.Node) bool { return n.Serving() && v.sched.MayUse(ask, slot) }); text != "" {
+	if text := v.lacking("no node has %s; the most is %s on %s", ask, total,
+		func(slot state.NodeSlot, n *state.Node) bool { return n.Serving() && v.sched.MayUse(ask, slot) }); text != "" {
 		return text
 	}
 	return "no node that it may use has all of it"
@@ -183,7 +197,8 @@ func (v asks) largest(app state.AppSlot, ask state.AskSlot) string {
 
 // lacking finds the first resource of which an ask needs more than any node has. It formats how
 // much that is, the most that a node has, and which node that is.
-func (v asks) lacking(format string, ask state.AskSlot, has func(*state.Node) yarn.Resource, counts func(slot state.NodeSlot, n *state.Node) bool) string {
+func (v asks) lacking(format string, ask state.AskSlot, has func(*state.Node) yarn.Resource,
+	counts func(slot state.NodeSlot, n *state.Node) bool) string {
 	size := v.st.Asks.Get(ask).Size
 	for kind, name := range v.cfg.Kinds {
 		if size[kind] <= 0 || kind != yarn.Memory && !v.cfg.Calculator.Dominant {
@@ -248,14 +263,16 @@ func (v asks) judge(app state.AppSlot, ask state.AskSlot, all *survey) judgment 
 	switch label := v.judgeLabel(v.LeafOf(a), k); {
 	case !v.anyRuns():
 		return is(scheduler.NoNodes)
-	case label != scheduler.NoReason && !slices.ContainsFunc(all.open, func(node state.NodeSlot) bool { return v.st.Nodes.Get(node).Reservation != 0 }):
+	case label != scheduler.NoReason && !slices.ContainsFunc(all.open,
+		func(node state.NodeSlot) bool { return v.st.Nodes.Get(node).Reservation != 0 }):
 		return is(label) // else its reservation is fulfilled all the same
 	}
 	best := all.nearest()
 	limit := v.sched.NewTrial(app, ask, true).Limit()
 	switch {
 	case best == scheduler.NoReason:
-	case best == scheduler.NodeTooSmall, limit == scheduler.NoReason, limit == scheduler.ReservedElsewhere, v.limitsByNodes(app, k):
+	case best == scheduler.NodeTooSmall, limit == scheduler.NoReason, limit == scheduler.ReservedElsewhere,
+		v.limitsByNodes(app, k):
 	case all.lent[scheduler.OwnPartitionFirst] > 0: // a limit of the nodes that it asks for is no limit of those that are lent to it
 		best = scheduler.OwnPartitionFirst
 	default:
@@ -362,9 +379,11 @@ func (v asks) largeEnough(ask state.AskSlot, of func(*state.Node) bool) (text st
 func (v asks) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.Ask) {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
 		used, most := v.used(i), v.Capacities()[i].EffMax
-		x.Limits = append(x.Limits, v.limitOf("maximum of "+v.Queue(i).Path+v.ofLabel(v.label), used, most, !v.cfg.Calculator.FitsIn(used.Add(k.Size), most)))
+		x.Limits = append(x.Limits, v.limitOf("maximum of "+v.Queue(i).Path+v.ofLabel(v.label), used, most,
+			!v.cfg.Calculator.FitsIn(used.Add(k.Size), most)))
 	}
-	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.Names.Text(a.User)+v.ofLabel(v.label), v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.Apps.ByID(a.ID))))
+	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.Names.Text(a.User)+v.ofLabel(v.label),
+		v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.Apps.ByID(a.ID))))
 }
 
 // survey has the reasons of the running nodes that an ask may use, and of those that it may not use
@@ -442,7 +461,8 @@ func (s *survey) nearest() scheduler.Reason {
 func (x *Explanation) tellNodes(v view, all *survey) {
 	for r := range scheduler.NearestFirst() {
 		if all.count[r] > 0 {
-			x.Nodes = append(x.Nodes, NodeGroup{Reason: r.String(), Verdict: r.Verdict(), Diagnostic: r.Diagnostic(), Count: all.count[r],
+			x.Nodes = append(x.Nodes, NodeGroup{Reason: r.String(), Verdict: r.Verdict(), Diagnostic: r.Diagnostic(),
+				Count:   all.count[r],
 				Example: v.st.Nodes.Get(all.example[r]).ID.String()})
 		}
 	}

@@ -30,15 +30,18 @@ const (
 
 // causes has the stable name of each cause, and what it means.
 var causes = [...]struct{ name, text string }{
-	NoCause:        {},
-	FirstInLine:    {"FIRST_IN_LINE", "its queue was the first queue with pending asks, and the application was the first in it"},
-	AppsHeldBack:   {"APPS_HELD_BACK", "the applications before it could not use the node; the text names the first of them with the reason that `explain` would give"},
-	QueuesHeldBack: {"QUEUES_HELD_BACK", "the queues before its own could not use the node; the text names the first of them with the reason that `explain` would give"},
-	TooLittleFree:  {"TOO_LITTLE_FREE", "the container does not fit yet, so the node is reserved for it"},
-	RoomFreed:      {"ROOM_FREED", "the containers that the reservation waited for have ended"},
-	WithinAMLimit:  {"WITHIN_AM_LIMIT", "the limits on AMs have room for its AM"},
-	FirstAM:        {"FIRST_AM", "no AM ran in the queue, where one may always start"},
-	NoAM:           {"NO_AM", "its AM is unmanaged, and no limit counts it"},
+	NoCause: {},
+	FirstInLine: {"FIRST_IN_LINE",
+		"its queue was the first queue with pending asks, and the application was the first in it"},
+	AppsHeldBack: {"APPS_HELD_BACK",
+		"the applications before it could not use the node; the text names the first of them with the reason that `explain` would give"},
+	QueuesHeldBack: {"QUEUES_HELD_BACK",
+		"the queues before its own could not use the node; the text names the first of them with the reason that `explain` would give"},
+	TooLittleFree: {"TOO_LITTLE_FREE", "the container does not fit yet, so the node is reserved for it"},
+	RoomFreed:     {"ROOM_FREED", "the containers that the reservation waited for have ended"},
+	WithinAMLimit: {"WITHIN_AM_LIMIT", "the limits on AMs have room for its AM"},
+	FirstAM:       {"FIRST_AM", "no AM ran in the queue, where one may always start"},
+	NoAM:          {"NO_AM", "its AM is unmanaged, and no limit counts it"},
 }
 
 // Causes returns all causes.
@@ -126,7 +129,8 @@ func (v decisions) becauseGiven(e *event.ContainerAllocated, borrowed bool) Deci
 	if lent {
 		line = fmt.Sprintf("no ask for label %s could use the node, so it is lent; %s", v.st.Labels.Name(n.Label), line)
 	}
-	return Decision{cause.String(), fmt.Sprintf("%s; it asks %s, %s had %s free; %s", line, v.cfg.Kinds.Format(v.st.Asks.Get(ask).Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()),
+	return Decision{cause.String(), fmt.Sprintf("%s; it asks %s, %s had %s free; %s", line,
+		v.cfg.Kinds.Format(v.st.Asks.Get(ask).Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()),
 		v.whyNode(e, ask, borrowed))}
 }
 
@@ -136,7 +140,8 @@ func (v decisions) becauseLent(e *event.ContainerLent) Decision {
 	if d.Text == "" {
 		return d
 	}
-	d.Text = fmt.Sprintf("in idle room of the node of reservation r%d: %s; %s", e.Reservation, LeaseText(e.DeadlineMillis, v.st.Meta.NowMillis), d.Text)
+	d.Text = fmt.Sprintf("in idle room of the node of reservation r%d: %s; %s", e.Reservation,
+		LeaseText(e.DeadlineMillis, v.st.Meta.NowMillis), d.Text)
 	return d
 }
 
@@ -148,7 +153,9 @@ func LeaseText(deadlineMillis, nowMillis int64) string {
 	case 0:
 		return "it ends when the reservation needs the room"
 	}
-	return fmt.Sprintf("the reservation cannot be fulfilled for another %d s, by the lifetimes declared, and it declares to end before", (deadlineMillis-nowMillis)/1000)
+	return fmt.Sprintf(
+		"the reservation cannot be fulfilled for another %d s, by the lifetimes declared, and it declares to end before",
+		(deadlineMillis-nowMillis)/1000)
 }
 
 // line returns which applications came before this one when the node was offered, and why they
@@ -270,7 +277,8 @@ func (v decisions) becauseIncreased(e *event.ContainerIncreased) Decision {
 	}
 	n := v.st.Nodes.Get(c.Node)
 	cause, line := v.on(n.Label, n.Label != k.Label).line(c.App, c.Node)
-	return Decision{cause.String(), fmt.Sprintf("%s; it asks to grow from %s by %s, %s had %s free", line, v.cfg.Kinds.Format(c.Size), v.cfg.Kinds.Format(k.Size),
+	return Decision{cause.String(), fmt.Sprintf("%s; it asks to grow from %s by %s, %s had %s free", line,
+		v.cfg.Kinds.Format(c.Size), v.cfg.Kinds.Format(k.Size),
 		n.ID, v.cfg.Kinds.Format(n.Unallocated()))}
 }
 
@@ -280,7 +288,8 @@ func (v decisions) becauseResizeReserved(e *event.ResizeReserved) Decision {
 		return Decision{}
 	}
 	n := v.st.Nodes.Get(c.Node)
-	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks to grow from %s by %s, %s had %s free of %s", v.cfg.Kinds.Format(c.Size), v.cfg.Kinds.Format(k.Size),
+	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks to grow from %s by %s, %s had %s free of %s",
+		v.cfg.Kinds.Format(c.Size), v.cfg.Kinds.Format(k.Size),
 		n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total))}
 }
 
@@ -294,8 +303,10 @@ func (v decisions) becauseReserved(e *event.ReservationMade) Decision {
 		return Decision{}
 	}
 	n, k := v.st.Nodes.Get(e.Node), v.st.Asks.Get(ask)
-	return Decision{TooLittleFree.String(), fmt.Sprintf("it asks %s, %s had %s free of %s; it had %s for %s of this ask; %s",
-		v.cfg.Kinds.Format(k.Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total), thousands.Count(int(k.Reservations), "reservation"), thousands.Count(int(k.Count), "container"),
+	return Decision{TooLittleFree.String(), fmt.Sprintf(
+		"it asks %s, %s had %s free of %s; it had %s for %s of this ask; %s",
+		v.cfg.Kinds.Format(k.Size), n.ID, v.cfg.Kinds.Format(n.Unallocated()), v.cfg.Kinds.Format(n.Total),
+		thousands.Count(int(k.Reservations), "reservation"), thousands.Count(int(k.Count), "container"),
 		v.whyReserved(e, ask))}
 }
 
@@ -327,7 +338,8 @@ func (v decisions) heldText(number uint64) (string, bool) {
 	}
 	r := v.st.Reservations.Get(slot)
 	n := v.st.Nodes.Get(r.Node)
-	return fmt.Sprintf("it needed %s, %s had %s free; reserved for %d s", v.cfg.Kinds.Format(r.Size), n.ID, v.cfg.Kinds.Format(yarn.ComponentMax(n.Unallocated(), yarn.Resource{})),
+	return fmt.Sprintf("it needed %s, %s had %s free; reserved for %d s", v.cfg.Kinds.Format(r.Size), n.ID,
+		v.cfg.Kinds.Format(yarn.ComponentMax(n.Unallocated(), yarn.Resource{})),
 		max(v.st.Meta.NowMillis-r.MadeMillis, 0)/1000), true
 }
 
@@ -349,7 +361,8 @@ func (v decisions) becauseActivated(e *event.AttemptActivated) Decision {
 	if above(amUsed, limit) || above(userUsed, userLimit) {
 		cause = FirstAM
 	}
-	return Decision{cause.String(), fmt.Sprintf("its AM needs %s; the AMs of %s used %s of %s%s, those of %s %s of %s", v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), v.ofLabel(a.AMLabel),
+	return Decision{cause.String(), fmt.Sprintf("its AM needs %s; the AMs of %s used %s of %s%s, those of %s %s of %s",
+		v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), v.ofLabel(a.AMLabel),
 		v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit))}
 }
 
@@ -360,7 +373,9 @@ func (v decisions) becauseNonRunnable(e *event.AttemptStarted) Decision {
 		return Decision{}
 	}
 	a := v.st.Apps.Get(slot)
-	return Decision{scheduler.MaxParallelApps.String(), fmt.Sprintf("%s of %s ran, %d in %s", applications(int(v.RunnableOf(a.User))), v.st.Names.Text(a.User), v.st.Queues.Get(a.Queue).Runnable, v.st.Queues.Get(a.Queue).Path)}
+	return Decision{scheduler.MaxParallelApps.String(),
+		fmt.Sprintf("%s of %s ran, %d in %s", applications(int(v.RunnableOf(a.User))), v.st.Names.Text(a.User),
+			v.st.Queues.Get(a.Queue).Runnable, v.st.Queues.Get(a.Queue).Path)}
 }
 
 // percent formats a share, in units of 2^-32, as a percentage with one decimal.

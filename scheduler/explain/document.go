@@ -8,25 +8,26 @@ import "rmd/scheduler"
 // Explanation says why an application waits. It is computed from the current state with the
 // scheduler's own checks.
 type Explanation struct {
-	ID            string        `json:"id"`
-	State         string        `json:"state"`
-	Queue         string        `json:"queue"`
-	Waiting       bool          `json:"waiting"`
-	WaitingMillis int64         `json:"waiting_ms,omitempty"` // the wait of the application
-	Position      int           `json:"position,omitempty"`   // among the applications of its queue with pending asks, from 1
-	Of            int           `json:"of,omitempty"`
-	Reason        string        `json:"reason"`
-	Never         bool          `json:"never"` // it can never be served as asked
-	Text          string        `json:"text"`
-	Diagnostic    string        `json:"diagnostic,omitempty"` // YARN's text
-	Asks          []Ask         `json:"asks,omitempty"`
-	Limits        []Limit       `json:"limits,omitempty"`
-	Nodes         []NodeGroup   `json:"nodes,omitempty"`
-	Reserved      []Reservation `json:"reserved,omitempty"`
-	Ahead         []string      `json:"ahead,omitempty"`
-	Behind        []string      `json:"behind,omitempty"`
-	WhatIf        []Alternative `json:"what_if,omitempty"`
-	MustEnd       *MustEnd      `json:"must_end,omitempty"`
+	ID            string `json:"id"`
+	State         string `json:"state"`
+	Queue         string `json:"queue"`
+	Waiting       bool   `json:"waiting"`
+	WaitingMillis int64  `json:"waiting_ms,omitempty"` // the wait of the application
+	// among the applications of its queue with pending asks, from 1
+	Position   int           `json:"position,omitempty"`
+	Of         int           `json:"of,omitempty"`
+	Reason     string        `json:"reason"`
+	Never      bool          `json:"never"` // it can never be served as asked
+	Text       string        `json:"text"`
+	Diagnostic string        `json:"diagnostic,omitempty"` // YARN's text
+	Asks       []Ask         `json:"asks,omitempty"`
+	Limits     []Limit       `json:"limits,omitempty"`
+	Nodes      []NodeGroup   `json:"nodes,omitempty"`
+	Reserved   []Reservation `json:"reserved,omitempty"`
+	Ahead      []string      `json:"ahead,omitempty"`
+	Behind     []string      `json:"behind,omitempty"`
+	WhatIf     []Alternative `json:"what_if,omitempty"`
+	MustEnd    *MustEnd      `json:"must_end,omitempty"`
 
 	Placed     *Placed        `json:"placed,omitempty"` // nil if no placement rule chose its queue
 	Preemption *AppPreemption `json:"preemption,omitempty"`
@@ -177,7 +178,8 @@ type ComparedGroup struct {
 // Groups returns the groups of applications with a different result, for display.
 func (c *Comparison) Groups() []ComparedGroup {
 	return []ComparedGroup{
-		{"would start at once (wait now)", c.Totals.Starts, c.Starts}, {"would wait (would not wait without the change)", c.Totals.Waits, c.Waits},
+		{"would start at once (wait now)", c.Totals.Starts, c.Starts},
+		{"would wait (would not wait without the change)", c.Totals.Waits, c.Waits},
 		{"would have more", c.Totals.Gains, c.Gains}, {"would have less", c.Totals.Loses, c.Loses},
 	}
 }

@@ -43,7 +43,8 @@ func CheapestToDrain(st *state.State, n int) []DrainChoice {
 		return true
 	})
 	slices.SortFunc(out, func(a, b DrainChoice) int {
-		return cmp.Or(cmp.Compare(a.work+a.data, b.work+b.data), cmp.Compare(a.Containers, b.Containers), st.Nodes.Get(a.slot).ID.Compare(st.Nodes.Get(b.slot).ID))
+		return cmp.Or(cmp.Compare(a.work+a.data, b.work+b.data), cmp.Compare(a.Containers, b.Containers),
+			st.Nodes.Get(a.slot).ID.Compare(st.Nodes.Get(b.slot).ID))
 	})
 	out = out[:min(n, len(out))]
 	for i := range out {
@@ -57,10 +58,12 @@ func (c *DrainChoice) tell(st *state.State) {
 	c.ID, c.WorkMillis, c.DataMillis = st.Nodes.Get(c.slot).ID.String(), c.work/1000, c.data/1000
 	var parts []string
 	if c.Containers > 0 {
-		parts = append(parts, fmt.Sprintf("%s, %s: %s of the cluster's work", thousands.Count(c.Containers, "container"), thousands.Count(c.AMs, "AM"), seconds(c.WorkMillis)))
+		parts = append(parts, fmt.Sprintf("%s, %s: %s of the cluster's work", thousands.Count(c.Containers, "container"),
+			thousands.Count(c.AMs, "AM"), seconds(c.WorkMillis)))
 	}
 	if c.Applications > 0 {
-		parts = append(parts, fmt.Sprintf("data of %s: %s", thousands.Count(c.Applications, "running application"), seconds(c.DataMillis)))
+		parts = append(parts, fmt.Sprintf("data of %s: %s", thousands.Count(c.Applications, "running application"),
+			seconds(c.DataMillis)))
 	}
 	if parts == nil {
 		parts = []string{"nothing runs there and no running application left data there"}

@@ -19,7 +19,8 @@ func (v preemptions) balanced(p *entitlement.Partition) []entitlement.Share {
 
 // balanceText says what balance does for a leaf. gives is what the leaf must give to queues below
 // their guarantee. text is the result if balance does nothing.
-func (v preemptions) balanceText(q *entitlement.Queue, share *entitlement.Share, gives yarn.Resource, text string) string {
+func (v preemptions) balanceText(q *entitlement.Queue, share *entitlement.Share, gives yarn.Resource,
+	text string) string {
 	calc, format := v.cfg.Calculator, v.cfg.Kinds.Format
 	lacks := yarn.ComponentMin(q.Pending, share.Ideal.Sub(q.Used))
 	none := yarn.Resource{}
@@ -35,7 +36,8 @@ func (v preemptions) balanceText(q *entitlement.Queue, share *entitlement.Share,
 
 // whyNoBalance says why no container is warned for an application whose queue has its guarantee and
 // is below its ideal share. It returns "" if balance does nothing for the queue.
-func (v preemptions) whyNoBalance(path string, a *state.App, p *entitlement.Partition, ask state.AskSlot) (string, *PreemptionDear) {
+func (v preemptions) whyNoBalance(path string, a *state.App, p *entitlement.Partition, ask state.AskSlot) (string,
+	*PreemptionDear) {
 	if v.cfg.Preemption.Selector == entitlement.YARN || ask == 0 {
 		return "", nil
 	}
@@ -52,7 +54,8 @@ func (v preemptions) whyNoBalance(path string, a *state.App, p *entitlement.Part
 	if !v.cfg.Calculator.AnyAboveZero(part) {
 		return "", nil
 	}
-	text := path + " has its guarantee, and " + v.cfg.Kinds.Format(yarn.ComponentMax(part, yarn.Resource{})) + " less than its part of what is left; "
+	text := path + " has its guarantee, and " + v.cfg.Kinds.Format(yarn.ComponentMax(part, yarn.Resource{})) +
+		" less than its part of what is left; "
 	mode, why := v.preemptionMode()
 	switch {
 	case mode != PreemptionOn:

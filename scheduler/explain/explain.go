@@ -166,7 +166,8 @@ func (v view) explainReservations(x *Explanation, a *state.App) {
 	for _, r := range v.st.Reservations.Of(a) {
 		n := v.st.Nodes.Get(r.Node)
 		h := Reservation{ID: fmt.Sprintf("r%d", r.Number), Node: n.ID.String(), Needs: v.cfg.Kinds.Format(r.Size),
-			Free: v.cfg.Kinds.Format(n.Unallocated()), NeedsAmount: v.amount(r.Size), FreeAmount: v.amount(n.Unallocated()), AgeMillis: v.st.Meta.NowMillis - r.MadeMillis}
+			Free: v.cfg.Kinds.Format(n.Unallocated()), NeedsAmount: v.amount(r.Size), FreeAmount: v.amount(n.Unallocated()),
+			AgeMillis: v.st.Meta.NowMillis - r.MadeMillis}
 		for _, k := range v.st.Containers.On(n) {
 			h.WaitsFor = append(h.WaitsFor, v.st.Apps.ContainerID(k).String())
 		}
@@ -188,9 +189,11 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 	}
 	switch reason {
 	case scheduler.AMLimitQueue:
-		x.because(reason, "its AM needs %s; the AMs of %s use %s of %s%s", v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), of)
+		x.because(reason, "its AM needs %s; the AMs of %s use %s of %s%s", v.cfg.Kinds.Format(a.AM), leaf.Path,
+			v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), of)
 	case scheduler.AMLimitUser:
-		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s%s", v.cfg.Kinds.Format(a.AM), v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit), of)
+		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s%s", v.cfg.Kinds.Format(a.AM),
+			v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit), of)
 	case scheduler.NoReason:
 		if !v.cfg.Calculator.AnyAboveZero(v.st.Meta.Cluster) {
 			x.because(scheduler.NoNodes, "the cluster has no node in use; it is activated when one registers")
@@ -217,7 +220,8 @@ func (v view) parallelLimit(a *state.App) string {
 }
 
 func (v view) limitOf(name string, used, most yarn.Resource, binds bool) Limit {
-	return Limit{Name: name, Used: v.cfg.Kinds.Format(used), Most: v.cfg.Kinds.Format(most), Binds: binds, UsedAmount: v.amount(used), MostAmount: v.amount(most)}
+	return Limit{Name: name, Used: v.cfg.Kinds.Format(used), Most: v.cfg.Kinds.Format(most), Binds: binds,
+		UsedAmount: v.amount(used), MostAmount: v.amount(most)}
 }
 
 func (v view) amount(r yarn.Resource) Amount {

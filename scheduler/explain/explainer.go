@@ -49,5 +49,6 @@ func (x *Explainer) Follow(st *state.State) error {
 // sameQueues reports whether two versions have the same configuration of the same cluster. A change
 // of the configuration replaces its records, so the function compares their addresses.
 func sameQueues(a, b *state.State) bool {
-	return a.Versions.Current() != nil && a.Versions.Current() == b.Versions.Current() && a.Meta.ClusterID == b.Meta.ClusterID
+	return a.Versions.Current() != nil && a.Versions.Current() == b.Versions.Current() &&
+		a.Meta.ClusterID == b.Meta.ClusterID
 }

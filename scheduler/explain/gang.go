@@ -21,14 +21,16 @@ type Gang struct {
 	InMillis  int64  `json:"start_in_ms,omitempty"` // until the reserved nodes are expected to have room
 }
 
-var gangStates = [...]string{state.GangAsking: "ASKING", state.GangWaiting: "WAITING", state.GangStarting: "STARTING", state.GangServed: "STARTED", state.GangOver: "TIMED_OUT"}
+var gangStates = [...]string{state.GangAsking: "ASKING", state.GangWaiting: "WAITING", state.GangStarting: "STARTING",
+	state.GangServed: "STARTED", state.GangOver: "TIMED_OUT"}
 
 // explainGang says what the gang of an application's first ask waits for.
 func (v asks) explainGang(x *Explanation, slot state.AppSlot, ask state.AskSlot, all *survey) {
 	g, k := v.st.Gangs.Get(slot), v.st.Asks.Get(ask)
 	w := v.sched.WhyGangWaits(slot, ask)
 	held, nodes := v.st.GangReserved(slot)
-	x.Gang = &Gang{Gang: g.Spec.String(), State: gangStates[g.State], Members: g.Spec.Count, Asked: k.Count, Fit: w.Fit, Held: held, Nodes: nodes}
+	x.Gang = &Gang{Gang: g.Spec.String(), State: gangStates[g.State], Members: g.Spec.Count, Asked: k.Count, Fit: w.Fit,
+		Held: held, Nodes: nodes}
 	if g.SinceMillis > 0 {
 		x.Gang.AgeMillis = v.st.Meta.NowMillis - g.SinceMillis
 	}
@@ -36,7 +38,8 @@ func (v asks) explainGang(x *Explanation, slot state.AppSlot, ask state.AskSlot,
 		x.Gang.InMillis = max(g.ExpectedMillis-v.st.Meta.NowMillis, 0)
 	}
 	x.Never = w.Never
-	of := fmt.Sprintf("its %s of %s start together", thousands.Count(int(g.Spec.Count), "container"), v.cfg.Kinds.Format(k.Size))
+	of := fmt.Sprintf("its %s of %s start together", thousands.Count(int(g.Spec.Count), "container"),
+		v.cfg.Kinds.Format(k.Size))
 	switch w.Reason {
 	case scheduler.GangIncomplete:
 		x.because(w.Reason, "%s, and it asks for %d so far", of, k.Count)

@@ -31,7 +31,8 @@ const landings = 100 // at most so many are listed
 
 // CompareLandings compares two configurations. submission returns how an application was submitted.
 // CompareLandings calls stop regularly and ends early if it returns true.
-func CompareLandings(st *state.State, from, to *capacity.Config, submission func(slot state.AppSlot, a *state.App) placement.Submission, stop func() bool) *Landings {
+func CompareLandings(st *state.State, from, to *capacity.Config,
+	submission func(slot state.AppSlot, a *state.App) placement.Submission, stop func() bool) *Landings {
 	out := &Landings{Complete: true}
 	moves := map[Landing]int{}
 	st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
@@ -52,7 +53,8 @@ func CompareLandings(st *state.State, from, to *capacity.Config, submission func
 		out.Moves = append(out.Moves, m)
 	}
 	slices.SortFunc(out.Moves, func(a, b Landing) int {
-		return cmp.Or(cmp.Compare(b.Apps, a.Apps), cmp.Compare(a.User, b.User), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+		return cmp.Or(cmp.Compare(b.Apps, a.Apps), cmp.Compare(a.User, b.User), cmp.Compare(a.From, b.From),
+			cmp.Compare(a.To, b.To))
 	})
 	out.Moves = out.Moves[:min(len(out.Moves), landings)]
 	return out

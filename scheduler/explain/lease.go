@@ -28,7 +28,8 @@ func (v view) explainLeases(x *Explanation, a *state.App) {
 
 func (v view) leaseOf(slot state.ContainerSlot, c *state.Container) Lease {
 	l := v.st.Leases.Get(slot)
-	out := Lease{Container: v.st.Apps.ContainerID(c).String(), Node: v.st.Nodes.Get(c.Node).ID.String(), Reservation: fmt.Sprintf("r%d", l.Reservation),
+	out := Lease{Container: v.st.Apps.ContainerID(c).String(), Node: v.st.Nodes.Get(c.Node).ID.String(),
+		Reservation:    fmt.Sprintf("r%d", l.Reservation),
 		DeadlineMillis: l.DeadlineMillis}
 	switch {
 	case v.st.Preemptions.Has(slot):
@@ -37,7 +38,8 @@ func (v view) leaseOf(slot state.ContainerSlot, c *state.Container) Lease {
 	case l.DeadlineMillis == 0:
 		out.Text = "it ends when the reservation needs the room"
 	default:
-		out.Text = fmt.Sprintf("it ends in %d s at the latest; the reservation cannot be fulfilled before", max(l.DeadlineMillis-v.st.Meta.NowMillis, 0)/1000)
+		out.Text = fmt.Sprintf("it ends in %d s at the latest; the reservation cannot be fulfilled before",
+			max(l.DeadlineMillis-v.st.Meta.NowMillis, 0)/1000)
 	}
 	return out
 }

@@ -32,7 +32,9 @@ func (v decisions) whyNode(e *event.ContainerAllocated, ask state.AskSlot, lent 
 	case c.First == 0:
 		return fmt.Sprintf("the room of %s was offered to the application that was next", n.ID)
 	}
-	return fmt.Sprintf("the room of %s was offered to the application that was next; by the order %s, the ask itself would have got %s", n.ID, c.Order, v.nameOf(c.First))
+	return fmt.Sprintf(
+		"the room of %s was offered to the application that was next; by the order %s, the ask itself would have got %s",
+		n.ID, c.Order, v.nameOf(c.First))
 }
 
 // whyFirst says why a node is the first of the order for an ask.

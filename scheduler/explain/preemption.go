@@ -199,8 +199,10 @@ func (v preemptions) preemptionQueues(label state.LabelSlot) (out []PreemptionQu
 		format := v.cfg.Kinds.Format
 		out = append(out, PreemptionQueue{
 			Path: v.cfg.Queues[i].Path, Label: v.st.Labels.Name(label),
-			Guaranteed: format(q.Guaranteed), Used: format(q.Used), Reserved: format(q.Reserved), Pending: format(q.Pending), Entitled: format(entitled), Gives: format(gives),
-			GuaranteedAmount: v.amount(q.Guaranteed), UsedAmount: v.amount(q.Used), ReservedAmount: v.amount(q.Reserved), PendingAmount: v.amount(q.Pending),
+			Guaranteed: format(q.Guaranteed), Used: format(q.Used), Reserved: format(q.Reserved), Pending: format(q.Pending),
+			Entitled: format(entitled), Gives: format(gives),
+			GuaranteedAmount: v.amount(q.Guaranteed), UsedAmount: v.amount(q.Used), ReservedAmount: v.amount(q.Reserved),
+			PendingAmount:  v.amount(q.Pending),
 			EntitledAmount: v.amount(entitled), GivesAmount: v.amount(gives),
 			Text: text,
 		})
@@ -219,7 +221,8 @@ func underGuarantee(p *entitlement.Partition, q *entitlement.Queue) yarn.Resourc
 }
 
 // preemptionText describes the share of a leaf.
-func preemptionText(cfg *capacity.Config, p *entitlement.Partition, q *entitlement.Queue, gives, entitled yarn.Resource) string {
+func preemptionText(cfg *capacity.Config, p *entitlement.Partition, q *entitlement.Queue, gives,
+	entitled yarn.Resource) string {
 	calc, none := cfg.Calculator, yarn.Resource{}
 	under := underGuarantee(p, q)
 	over := yarn.ComponentMax(q.Used.Sub(q.Guaranteed), none)
@@ -249,7 +252,8 @@ func (v preemptions) observe(next *PreemptionRound) {
 	}
 	for _, e := range v.sched.Events() {
 		if w, ok := e.(*event.PreemptionWithdrawn); ok {
-			next.Withdraws = append(next.Withdraws, PreemptionWithdrawal{v.preemptionContainer(v.st.Container(w.Container)), w.Cause.String()})
+			next.Withdraws = append(next.Withdraws, PreemptionWithdrawal{v.preemptionContainer(v.st.Container(w.Container)),
+				w.Cause.String()})
 		}
 	}
 	next.Warns = v.warnedSets(func(slot state.ContainerSlot) bool { return !known[slot] })
@@ -281,7 +285,8 @@ func (v preemptions) warnedSets(pass func(container state.ContainerSlot) bool) [
 
 // warnedSet returns the set of a warning, without its containers.
 func (v preemptions) warnedSet(slot state.ContainerSlot, p *state.Preemption) PreemptionSet {
-	s := PreemptionSet{Queue: p.Queue, Cause: p.Cause.String(), AskedMillis: p.AskedMillis, DeadlineMillis: p.DeadlineMillis, Sets: p.Sets,
+	s := PreemptionSet{Queue: p.Queue, Cause: p.Cause.String(), AskedMillis: p.AskedMillis,
+		DeadlineMillis: p.DeadlineMillis, Sets: p.Sets,
 		CostMillis: int64(p.Cost >> 32), Text: v.preemptionWhy(slot, p), number: p.Reservation,
 		Node: v.st.Nodes.Get(v.st.Containers.Get(slot).Node).ID.String()}
 	if r := v.st.Reservations.Find(p.Reservation); r != 0 {
@@ -295,8 +300,9 @@ func (v preemptions) warnedSet(slot state.ContainerSlot, p *state.Preemption) Pr
 func (v preemptions) preemptionContainer(slot state.ContainerSlot) PreemptionContainer {
 	c := v.st.Containers.Get(slot)
 	a := v.st.Apps.Get(c.App)
-	return PreemptionContainer{ID: v.st.Apps.ContainerID(c).String(), App: a.ID.String(), Queue: v.st.Queues.Get(a.Queue).Path,
-		Size: v.cfg.Kinds.Format(c.Size), AM: c.AM, RunMillis: max(v.st.Meta.NowMillis-c.AllocatedMillis, 0)}
+	return PreemptionContainer{ID: v.st.Apps.ContainerID(c).String(), App: a.ID.String(),
+		Queue: v.st.Queues.Get(a.Queue).Path,
+		Size:  v.cfg.Kinds.Format(c.Size), AM: c.AM, RunMillis: max(v.st.Meta.NowMillis-c.AllocatedMillis, 0)}
 }
 
 // preemptionWhy says why a container was warned.
@@ -334,9 +340,11 @@ func (v decisions) becausePreempted(ref event.ContainerRef, exit int32) Decision
 	p := v.st.Preemptions.Get(slot)
 	c := v.preemptionContainer(slot)
 	if p.Cause == yarn.PreemptLease {
-		return Decision{p.Cause.String(), fmt.Sprintf("ended %s, which had lent it the room; it had run for %d s", v.preemptionFor(p.Reservation), c.RunMillis/1000)}
+		return Decision{p.Cause.String(), fmt.Sprintf("ended %s, which had lent it the room; it had run for %d s",
+			v.preemptionFor(p.Reservation), c.RunMillis/1000)}
 	}
-	return Decision{p.Cause.String(), fmt.Sprintf("preempted %s; %s; it had run for %d s", v.preemptionFor(p.Reservation), v.preemptionWhy(slot, p), c.RunMillis/1000)}
+	return Decision{p.Cause.String(), fmt.Sprintf("preempted %s; %s; it had run for %d s", v.preemptionFor(p.Reservation),
+		v.preemptionWhy(slot, p), c.RunMillis/1000)}
 }
 
 // preemptionFor names the application or queue that gets the room.
@@ -354,10 +362,12 @@ func (v decisions) becauseAsked(e *event.PreemptionAsked) Decision {
 		return Decision{}
 	}
 	if e.Cause == yarn.PreemptLease {
-		return Decision{e.Cause.String(), fmt.Sprintf("%s, which has lent it the room and needs it now; it has run for %d s", v.preemptionFor(e.Reservation), v.preemptionContainer(slot).RunMillis/1000)}
+		return Decision{e.Cause.String(), fmt.Sprintf("%s, which has lent it the room and needs it now; it has run for %d s",
+			v.preemptionFor(e.Reservation), v.preemptionContainer(slot).RunMillis/1000)}
 	}
 	p := &state.Preemption{Queue: e.Queue, Cause: e.Cause, Under: e.Under, Over: e.Over, Sets: e.Sets}
-	return Decision{e.Cause.String(), fmt.Sprintf("%s: %s; it has run for %d s", v.preemptionFor(e.Reservation), v.preemptionWhy(slot, p), v.preemptionContainer(slot).RunMillis/1000)}
+	return Decision{e.Cause.String(), fmt.Sprintf("%s: %s; it has run for %d s", v.preemptionFor(e.Reservation),
+		v.preemptionWhy(slot, p), v.preemptionContainer(slot).RunMillis/1000)}
 }
 
 func becauseWithdrawn(e *event.PreemptionWithdrawn) Decision {
@@ -366,7 +376,8 @@ func becauseWithdrawn(e *event.PreemptionWithdrawn) Decision {
 
 func (v preemptions) preemptionTotals() PreemptionTotals {
 	t := &v.st.PreemptionTotals
-	out := PreemptionTotals{Preempted: t.Preempted.Named(), Withdrawn: t.Withdrawn.Named(), Unused: t.Unused.Named(), ResourceSeconds: Amount{}}
+	out := PreemptionTotals{Preempted: t.Preempted.Named(), Withdrawn: t.Withdrawn.Named(), Unused: t.Unused.Named(),
+		ResourceSeconds: Amount{}}
 	if v.cfg != nil {
 		out.ResourceSeconds = v.amount(t.ResourceSeconds)
 	}
@@ -449,20 +460,24 @@ func (v preemptions) whyNoPreemption(path string, a *state.App) (string, *Preemp
 // dearText says that no set is warned because all sets lose too much work.
 func (v preemptions) dearText(d *preemption.UnaffordableSet, size yarn.Resource) string {
 	text := fmt.Sprintf("nothing is killed: the cheapest choice (%s on %s) would lose as much work as a container of %s does in %s, and may lose that of %s (preemption.max-lost-work-ms), after a wait of %s ",
-		thousands.Count(len(d.Containers), "container"), v.st.Nodes.Get(d.Node).ID, v.cfg.Kinds.Format(size), span(d.LostMillis), span(d.MostMillis), span(d.WaitedMillis))
+		thousands.Count(len(d.Containers), "container"), v.st.Nodes.Get(d.Node).ID, v.cfg.Kinds.Format(size),
+		span(d.LostMillis), span(d.MostMillis), span(d.WaitedMillis))
 	if d.LeftMillis >= 0 {
 		text += fmt.Sprintf("and with room expected in %s; ", span(d.LeftMillis))
 	} else {
 		text += "and with no room expected otherwise; "
 	}
 	if d.EndsMillis == 0 {
-		return text + "what runs there grows dearer as fast as the wait, so containers that end by themselves, or younger ones, must make room"
+		return text +
+			"what runs there grows dearer as fast as the wait, so containers that end by themselves, or younger ones, must make room"
 	}
-	return text + fmt.Sprintf("if nothing else changes, a wait of %s is worth a choice", span(d.WaitedMillis+d.EndsMillis-v.st.Meta.NowMillis))
+	return text + fmt.Sprintf("if nothing else changes, a wait of %s is worth a choice",
+		span(d.WaitedMillis+d.EndsMillis-v.st.Meta.NowMillis))
 }
 
 func (v preemptions) dear(d *preemption.UnaffordableSet) *PreemptionDear {
-	out := &PreemptionDear{Node: v.st.Nodes.Get(d.Node).ID.String(), LostMillis: d.LostMillis, MostMillis: d.MostMillis, WaitedMillis: d.WaitedMillis, LeftMillis: d.LeftMillis, EndsMillis: d.EndsMillis}
+	out := &PreemptionDear{Node: v.st.Nodes.Get(d.Node).ID.String(), LostMillis: d.LostMillis, MostMillis: d.MostMillis,
+		WaitedMillis: d.WaitedMillis, LeftMillis: d.LeftMillis, EndsMillis: d.EndsMillis}
 	for _, slot := range d.Containers {
 		out.Containers = append(out.Containers, v.st.Apps.ContainerID(v.st.Containers.Get(slot)).String())
 	}

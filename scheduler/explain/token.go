@@ -38,8 +38,9 @@ func doomed(st *state.State, a *state.App) (out []Token) {
 	}
 	for _, n := range h.Tokens {
 		if t := st.AppTokens.Token(n); t.Doomed(st.Meta.NowMillis) {
-			out = append(out, Token{Number: n, Kind: t.Kind, Service: t.Service, Lost: t.Phase == apptoken.Lost, EndMillis: t.EndMillis,
-				Text: fmt.Sprintf("its %s for %s %s", t.Kind, t.Service, doom(t, st.Meta.NowMillis))})
+			out = append(out, Token{Number: n, Kind: t.Kind, Service: t.Service, Lost: t.Phase == apptoken.Lost,
+				EndMillis: t.EndMillis,
+				Text:      fmt.Sprintf("its %s for %s %s", t.Kind, t.Service, doom(t, st.Meta.NowMillis))})
 		}
 	}
 	return out

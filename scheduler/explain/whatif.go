@@ -171,7 +171,8 @@ func (s *side) serve(now int64, node state.NodeSlot) (placed bool) {
 func (s *side) fits(n *state.Node) bool {
 	free, calc := n.Unallocated(), s.Scheduler().Config.Calculator
 	fits := func(size yarn.Resource) bool { return calc.FitsIn(size, free) }
-	return slices.ContainsFunc(s.wanted[0], fits) || slices.ContainsFunc(s.wanted[n.Host], fits) || slices.ContainsFunc(s.wanted[n.RackID], fits)
+	return slices.ContainsFunc(s.wanted[0], fits) || slices.ContainsFunc(s.wanted[n.Host], fits) ||
+		slices.ContainsFunc(s.wanted[n.RackID], fits)
 }
 
 // places reports whether a change starts or reserves something, or fulfils a reservation.
@@ -211,7 +212,8 @@ func (v view) shareOf(path string) (QueueShare, bool) {
 		return QueueShare{}, false
 	}
 	q, e := v.st.Queues.Get(slot), &v.Capacities()[i]
-	return QueueShare{Guaranteed: v.cfg.Kinds.Format(e.EffMin), Max: v.cfg.Kinds.Format(e.EffMax), Used: v.cfg.Kinds.Format(q.Used),
+	return QueueShare{Guaranteed: v.cfg.Kinds.Format(e.EffMin), Max: v.cfg.Kinds.Format(e.EffMax),
+		Used:    v.cfg.Kinds.Format(q.Used),
 		Pending: v.cfg.Kinds.Format(q.Pending)}, !v.cfg.Calculator.FitsIn(q.Used, e.EffMin)
 }
 
@@ -242,7 +244,8 @@ func (c *Comparison) compareApps(old, other view, began map[state.AppSlot]int32)
 		}
 		a := other.st.Apps.Get(slot)
 		why := *total <= whatIfReasons
-		*list = append(*list, ComparedApp{ID: a.ID.String(), User: other.st.Names.Text(a.User), Queue: other.st.Queues.Get(a.Queue).Path,
+		*list = append(*list, ComparedApp{ID: a.ID.String(), User: other.st.Names.Text(a.User),
+			Queue:  other.st.Queues.Get(a.Queue).Path,
 			Before: old.shareOfApp(slot, why), After: other.shareOfApp(slot, why)})
 	}
 }

@@ -13,7 +13,8 @@ import (
 // fault that names the field.
 func Check(r Request) *Refusal {
 	if len(r.Key) > MaxKey {
-		return Refusef(TooLarge, "use a shorter one", "the idempotency key has %d bytes, at most %d are taken", len(r.Key), MaxKey)
+		return Refusef(TooLarge, "use a shorter one", "the idempotency key has %d bytes, at most %d are taken",
+			len(r.Key), MaxKey)
 	}
 	if r.Caller != (Caller{}) {
 		if fault := checkCaller(reflect.ValueOf(r.Caller)); fault != nil {
@@ -140,7 +141,8 @@ func checkName(field string, l limit) check {
 			return fault
 		}
 		if err := l.form.check(v.String()); err != nil {
-			return Refusef(InvalidRequest, "send UTF-8 without control characters; a user may not be a path either", "%s: %v", field, err)
+			return Refusef(InvalidRequest, "send UTF-8 without control characters; a user may not be a path either",
+				"%s: %v", field, err)
 		}
 		return nil
 	}
@@ -180,7 +182,8 @@ func checkResource(field string) check {
 	return func(v reflect.Value) *Refusal {
 		for i := range v.Len() {
 			if n := v.Index(i).Int(); n < amount.least || n > amount.most {
-				return Refusef(InvalidRequest, fmt.Sprintf("give at most %d of each kind", amount.most), "%s has %d of a kind", field, n)
+				return Refusef(InvalidRequest, fmt.Sprintf("give at most %d of each kind", amount.most),
+					"%s has %d of a kind", field, n)
 			}
 		}
 		return nil

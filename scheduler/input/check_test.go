@@ -121,7 +121,8 @@ func TestLimitsHold(t *testing.T) {
 			}
 		})
 	}
-	if f := Check(Request{Caller: Caller{Who: strings.Repeat("w", 2*MaxName+1)}, Input: &Tick{}}); f == nil || f.Reason != TooLarge {
+	if f := Check(Request{Caller: Caller{Who: strings.Repeat("w", 2*MaxName+1)}, Input: &Tick{}}); f == nil ||
+		f.Reason != TooLarge {
 		t.Errorf("a long name: %v", f)
 	}
 	if f := Check(Request{Key: strings.Repeat("k", MaxKey+1), Input: &Tick{}}); f == nil || f.Reason != TooLarge {
@@ -144,14 +145,16 @@ func TestHostileTexts(t *testing.T) {
 				}
 				f, kept := Check(Request{Input: in}), ""
 				set(reflect.ValueOf(in).Elem(), "", field, func(v reflect.Value) { kept = v.String() })
-				if f == nil && kept == text || f != nil && (!strings.Contains(f.What, field) || f.Reason != InvalidRequest || f.Do == "") {
+				if f == nil && kept == text || f != nil &&
+					(!strings.Contains(f.What, field) || f.Reason != InvalidRequest || f.Do == "") {
 					t.Errorf("%s with %q: %v, kept as %q", field, text, f, kept)
 				}
 			}
 		})
 	}
 	for _, name := range []string{"../root", "/etc", "a/..", " ann"} {
-		if f := Check(Request{Input: &SubmitApplication{User: name}}); f == nil || !strings.Contains(f.What, "SubmitApplication.User") {
+		if f := Check(Request{Input: &SubmitApplication{User: name}}); f == nil ||
+			!strings.Contains(f.What, "SubmitApplication.User") {
 			t.Errorf("the user %q: %v", name, f)
 		}
 	}
@@ -205,11 +208,13 @@ func TestAmountsAreBounded(t *testing.T) {
 func TestTextsAreShortened(t *testing.T) {
 	long := strings.Repeat("é", 100_000)
 	sub, kill := &SubmitApplication{Name: "first " + long}, &KillApplication{Diagnostics: long + "the cause"}
-	if f := Check(Request{Input: sub}); f != nil || !strings.HasPrefix(sub.Name, "first ") || len(sub.Name) > 1<<10 || !utf8.ValidString(sub.Name) {
+	if f := Check(Request{Input: sub}); f != nil || !strings.HasPrefix(sub.Name, "first ") || len(sub.Name) > 1<<10 ||
+		!utf8.ValidString(sub.Name) {
 		t.Errorf("Check of a long name: %v, %d bytes, valid UTF-8 %v, want none, at most 1024, and its start",
 			f, len(sub.Name), utf8.ValidString(sub.Name))
 	}
-	if f := Check(Request{Input: kill}); f != nil || !strings.HasSuffix(kill.Diagnostics, "the cause") || len(kill.Diagnostics) > MaxText || !utf8.ValidString(kill.Diagnostics) {
+	if f := Check(Request{Input: kill}); f != nil || !strings.HasSuffix(kill.Diagnostics, "the cause") ||
+		len(kill.Diagnostics) > MaxText || !utf8.ValidString(kill.Diagnostics) {
 		t.Errorf("Check of long diagnostics: %v, %d bytes, valid UTF-8 %v, want none, at most %d, and its end",
 			f, len(kill.Diagnostics), utf8.ValidString(kill.Diagnostics), MaxText)
 	}

@@ -60,10 +60,12 @@ func TestSigns(t *testing.T) {
 			internal = append(internal, strings.TrimPrefix(reflect.TypeOf(in).String(), "*input."))
 		}
 	}
-	if want := []string{"RegisterNode", "NodeHeartbeat", "RegisterAttempt", "Allocate", "FinishAttempt", "NodesHeard"}; !slices.Equal(signs, want) {
+	if want := []string{"RegisterNode", "NodeHeartbeat", "RegisterAttempt", "Allocate", "FinishAttempt",
+		"NodesHeard"}; !slices.Equal(signs, want) {
 		t.Errorf("signs of life: %v, want %v", signs, want)
 	}
-	if want := []string{"Audit", "TokenRenewed", "TokenCallFailed", "TokenCancelled", "TokensFetched", "TokenFetchFailed"}; !slices.Equal(internal, want) {
+	if want := []string{"Audit", "TokenRenewed", "TokenCallFailed", "TokenCancelled", "TokensFetched",
+		"TokenFetchFailed"}; !slices.Equal(internal, want) {
 		t.Errorf("internal inputs: %v, want %v", internal, want)
 	}
 	if New(KindsEnd) != nil || SignOf(&NodeHeartbeat{ID: yarn.NodeID{Host: "a"}}).Node.Host != "a" {
@@ -74,12 +76,18 @@ func TestSigns(t *testing.T) {
 // TestKindNumbersFixed checks that the kinds keep their numbers, because replicas of different
 // versions exchange them.
 func TestKindNumbersFixed(t *testing.T) {
-	for k, want := range map[Kind]Kind{KindInitCluster: 1, KindTick: 2, KindSetQueues: 3, KindSetQueueState: 4, KindRegisterNode: 5,
+	for k, want := range map[Kind]Kind{KindInitCluster: 1, KindTick: 2, KindSetQueues: 3, KindSetQueueState: 4,
+		KindRegisterNode:  5,
 		KindNodeHeartbeat: 6, KindExpireNode: 7, KindDrainNode: 8, KindSetNodeResource: 9, KindUnregisterNode: 10,
-		KindSubmitApplication: 11, KindKillApplication: 12, KindMoveApplication: 13, KindSetPriority: 14, KindRegisterAttempt: 15,
-		KindAllocate: 16, KindFinishAttempt: 17, KindExpireAttempt: 18, KindCancelReservation: 19, KindCreateJoinToken: 20,
-		KindUseJoinToken: 21, KindRaiseLevel: 22, KindRaiseEpoch: 23, KindAudit: 24, KindRollbackQueues: 25, KindSetHosts: 37,
-		KindSetAccessToken: 38, KindRevokeAccessToken: 39, KindSetAutopilot: 40, KindForgetNode: 41, KindSetLabels: 42, KindRemoveLabels: 43, KindLabelNodes: 44, KindDrainNodes: 45, KindPreemptionRound: 46, KindRemoveIdleQueues: 47, KindSetGang: 48, KindAdoptQueue: 49, KindManageQueues: 50, KindNodeSilence: 51} {
+		KindSubmitApplication: 11, KindKillApplication: 12, KindMoveApplication: 13, KindSetPriority: 14,
+		KindRegisterAttempt: 15,
+		KindAllocate:        16, KindFinishAttempt: 17, KindExpireAttempt: 18, KindCancelReservation: 19,
+		KindCreateJoinToken: 20,
+		KindUseJoinToken:    21, KindRaiseLevel: 22, KindRaiseEpoch: 23, KindAudit: 24, KindRollbackQueues: 25,
+		KindSetHosts:       37,
+		KindSetAccessToken: 38, KindRevokeAccessToken: 39, KindSetAutopilot: 40, KindForgetNode: 41, KindSetLabels: 42,
+		KindRemoveLabels: 43, KindLabelNodes: 44, KindDrainNodes: 45, KindPreemptionRound: 46, KindRemoveIdleQueues: 47,
+		KindSetGang: 48, KindAdoptQueue: 49, KindManageQueues: 50, KindNodeSilence: 51} {
 		if k != want {
 			t.Errorf("%d was %d: append only", k, want)
 		}

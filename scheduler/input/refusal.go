@@ -49,7 +49,8 @@ var (
 	NoSuchApplication = refusal("NO_SUCH_APPLICATION", Missing,
 		"the application does not exist",
 		"`rmd app list`; the cluster forgets ended applications after some time")
-	NoSuchAttempt     = refusal("NO_SUCH_ATTEMPT", Missing, "the attempt does not exist", "`rmd app status` of its application")
+	NoSuchAttempt = refusal("NO_SUCH_ATTEMPT", Missing, "the attempt does not exist",
+		"`rmd app status` of its application")
 	NoSuchNode        = refusal("NO_SUCH_NODE", Missing, "the node does not exist", "`rmd node list`")
 	NoSuchQueue       = refusal("NO_SUCH_QUEUE", Missing, "the queue does not exist", "`rmd queue list`")
 	NoSuchReservation = refusal("NO_SUCH_RESERVATION", Missing, "the reservation does not exist", "`rmd reservation list`")
@@ -59,7 +60,8 @@ var (
 	NoSuchVersion = refusal("NO_SUCH_VERSION", Missing,
 		"the queue configuration has no such version",
 		"`rmd conf history`")
-	NoSuchLabel    = refusal("NO_SUCH_LABEL", Missing, "the cluster does not have this label", "add it, or correct the name")
+	NoSuchLabel = refusal("NO_SUCH_LABEL", Missing, "the cluster does not have this label",
+		"add it, or correct the name")
 	NoSuchToken    = refusal("NO_SUCH_TOKEN", Missing, "", "")
 	QueueNotLeaf   = refusal("QUEUE_NOT_LEAF", Conflict, "the queue is a parent", "name the leaf queue with its full path")
 	QueueAmbiguous = refusal("QUEUE_AMBIGUOUS", Conflict,
@@ -153,7 +155,8 @@ func Refusef(code Code, do, format string, args ...any) *Refusal {
 
 // NoFirstQueues returns the refusal of every input while the cluster has no first configuration.
 func NoFirstQueues() *Refusal {
-	return Refusef(NotInitialized, "see \"rmd cluster status\" and the log of the leader", "the cluster has no queue configuration yet")
+	return Refusef(NotInitialized, "see \"rmd cluster status\" and the log of the leader",
+		"the cluster has no queue configuration yet")
 }
 
 func (f *Refusal) Error() string {

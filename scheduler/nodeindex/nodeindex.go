@@ -76,8 +76,9 @@ const (
 
 // Layouts are the layouts of the indexes: one for each order of shapes.
 var Layouts = [...]Layout{
-	Fullest:  {{LeastOf, 2}, {LeastOf, 3}, {LeastOf, 4}, {LeastOf, 5}, {LeastOf, yarn.VCores}, {LeastOf, yarn.Memory}},
-	Emptiest: {{Of: LeastUse}, {LeastOf, 2}, {LeastOf, 3}, {LeastOf, 4}, {LeastOf, 5}, {MostOf, yarn.VCores}, {MostOf, yarn.Memory}},
+	Fullest: {{LeastOf, 2}, {LeastOf, 3}, {LeastOf, 4}, {LeastOf, 5}, {LeastOf, yarn.VCores}, {LeastOf, yarn.Memory}},
+	Emptiest: {{Of: LeastUse}, {LeastOf, 2}, {LeastOf, 3}, {LeastOf, 4}, {LeastOf, 5}, {MostOf, yarn.VCores},
+		{MostOf, yarn.Memory}},
 }
 
 // The orders of shapes.

@@ -48,7 +48,8 @@ func checkPath(q Queues, path string) Problem {
 	fixed := 0
 	for ; fixed < len(parts) && !contains(Variables, parts[fixed]); fixed++ {
 		if parts[fixed] == "" {
-			return Problem{What: fmt.Sprintf("the path %q has an empty part", path), YARN: fmt.Sprintf("Path segment cannot be empty '%s'.", path)}
+			return Problem{What: fmt.Sprintf("the path %q has an empty part", path),
+				YARN: fmt.Sprintf("Path segment cannot be empty '%s'.", path)}
 		}
 	}
 	switch fixed {
@@ -72,10 +73,13 @@ func checkFixedPart(q Queues, path, fixed string, names int) Problem {
 	case !ok && names > 1 && createdBelow(q, full):
 		return Problem{}
 	case !ok:
-		return Problem{What: fmt.Sprintf("there is no queue %q", full), YARN: fmt.Sprintf("No eligible parent found on path '%s'.", asYARN(path))}
+		return Problem{What: fmt.Sprintf("there is no queue %q", full),
+			YARN: fmt.Sprintf("No eligible parent found on path '%s'.", asYARN(path))}
 	case found.Leaf:
 		return Problem{What: fmt.Sprintf("%s is a leaf, so there is no queue below it for %q", found.Path, path),
-			YARN: fmt.Sprintf("Queue path '%s' is invalid because '%s' is a leaf queue, which can have no other queues under it.", asYARN(path), full)}
+			YARN: fmt.Sprintf(
+				"Queue path '%s' is invalid because '%s' is a leaf queue, which can have no other queues under it.",
+				asYARN(path), full)}
 	}
 	return Problem{}
 }
@@ -119,7 +123,8 @@ func checkFixed(q Queues, path string) Problem {
 		p.What = why
 		return p
 	case !found.Leaf:
-		return Problem{What: fmt.Sprintf("%s is not a leaf", found.Path), YARN: fmt.Sprintf("Target queue '%s' but it's not a leaf queue.", asYARN(path))}
+		return Problem{What: fmt.Sprintf("%s is not a leaf", found.Path),
+			YARN: fmt.Sprintf("Target queue '%s' but it's not a leaf queue.", asYARN(path))}
 	}
 	return Problem{}
 }

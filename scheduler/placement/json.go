@@ -12,7 +12,8 @@ import (
 )
 
 // ruleKeys are the keys of a rule, sorted.
-var ruleKeys = []string{"create", "customPlacement", "fallbackResult", "matches", "parentQueue", "policy", "type", "value"}
+var ruleKeys = []string{"create", "customPlacement", "fallbackResult", "matches", "parentQueue", "policy",
+	"type", "value"}
 
 // policies maps policies to the path in which they place. The path is below parentQueue, unless it
 // is fixed. The method action has the policies that are not listed here.
@@ -62,7 +63,8 @@ func ParseJSON(text string) (rules []Rule, warnings, problems []Problem) {
 		rule, strange, what := parseRule(raw)
 		rules = append(rules, rule)
 		for _, key := range strange {
-			warnings = append(warnings, Problem{Rule: i + 1, What: fmt.Sprintf("the key %q means nothing; keys are %s", clip(key), strings.Join(ruleKeys, ", "))})
+			warnings = append(warnings, Problem{Rule: i + 1,
+				What: fmt.Sprintf("the key %q means nothing; keys are %s", clip(key), strings.Join(ruleKeys, ", "))})
 		}
 		if what != "" {
 			problems = append(problems, Problem{Rule: i + 1, What: what})

@@ -20,7 +20,8 @@ func ParseLegacy(mappings, appNames string) ([]Rule, []Problem) {
 		rule.Text, rule.Action, rule.Create, rule.Fallback = item, Place, true, FallbackDefault
 		out = append(out, rule)
 		if what != "" {
-			problems = append(problems, Problem{Rule: len(out), What: fmt.Sprintf("%q %s", clip(item), what), YARN: illegal(item, what)})
+			problems = append(problems, Problem{Rule: len(out), What: fmt.Sprintf("%q %s", clip(item), what),
+				YARN: illegal(item, what)})
 		}
 	}
 	for _, item := range Items(mappings) {

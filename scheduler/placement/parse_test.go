@@ -70,7 +70,8 @@ func typed(keys string) string { return rule(`"type":"user","matches":"*",` + ke
 func TestJSONFormsOfYARN(t *testing.T) {
 	for text, want := range map[string]int{
 		`{}`: 0, `{"rules":[]} and more`: 0, rule(`"type":"user","matches":7,"policy":"user","create":"true"`): 2,
-		typed(`"policy":"user","create":0`): 2, typed(`"policy":"user","policy":"reject"`): 2, typed(`"policy":"user","parentQueue":null`): 2,
+		typed(`"policy":"user","create":0`): 2, typed(`"policy":"user","policy":"reject"`): 2,
+		typed(`"policy":"user","parentQueue":null`): 2,
 	} {
 		rules, warnings, problems := ParseJSON(text)
 		if len(rules) != want || len(warnings)+len(problems) > 0 {
@@ -78,8 +79,10 @@ func TestJSONFormsOfYARN(t *testing.T) {
 				text, len(rules), warnings, problems, want)
 		}
 	}
-	_, warnings, _ := ParseJSON(`{"rule":1,"rules":[{"type":"user","matches":"*","policy":"user","fallbackresult":"reject"}]}`)
-	if len(warnings) != 2 || warnings[1].Rule != 1 || !strings.Contains(warnings[1].What, `"fallbackresult" means nothing`) {
+	_, warnings,
+		_ := ParseJSON(`{"rule":1,"rules":[{"type":"user","matches":"*","policy":"user","fallbackresult":"reject"}]}`)
+	if len(warnings) != 2 || warnings[1].Rule != 1 ||
+		!strings.Contains(warnings[1].What, `"fallbackresult" means nothing`) {
 		t.Errorf("ParseJSON warnings %v, want two, the second one of rule 1 about \"fallbackresult\"",
 			warnings)
 	}
@@ -124,7 +127,8 @@ func FuzzParse(f *testing.F) {
 		}
 		list = append(list, legacy...)
 		Check(list, queues)
-		got := (&Rules{List: list, Override: true}).Place(queues, Submission{User: user, Groups: []string{user, queue}, Application: mappings, Queue: queue})
+		got := (&Rules{List: list, Override: true}).Place(queues,
+			Submission{User: user, Groups: []string{user, queue}, Application: mappings, Queue: queue})
 		if got.Queue != "" && !queues.queue(got.Queue).Leaf {
 			t.Errorf("placed in %s, which is no leaf", got.Queue)
 		}

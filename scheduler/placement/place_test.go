@@ -46,8 +46,10 @@ func (p paths) queue(path string) Queue {
 
 func short(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-var queues = paths{"root", "root.default", "root.a", "root.users", "root.users.ann", "root.users.bob_dot_x", "root.users.dev", "root.teams", "root.teams.dev",
-	"root.teams.ops", "root.teams.ops.ann", "root.teams.qa", "root.teams.qa.ann", "root.teams.qa.bob_dot_x", "root.apps", "root.apps.etl", "root.only"}
+var queues = paths{"root", "root.default", "root.a", "root.users", "root.users.ann", "root.users.bob_dot_x",
+	"root.users.dev", "root.teams", "root.teams.dev",
+	"root.teams.ops", "root.teams.ops.ann", "root.teams.qa", "root.teams.qa.ann", "root.teams.qa.bob_dot_x", "root.apps",
+	"root.apps.etl", "root.only"}
 
 var ann = Submission{User: "ann", Groups: []string{"staff", "ops", "qa"}, Application: "etl"}
 
@@ -90,21 +92,28 @@ func TestPoliciesAndFallbacks(t *testing.T) {
 		{`"policy":"user","parentQueue":"root.users","create":false`, Submission{User: "eve"}, ""},
 		{`"policy":"primaryGroup"`, Submission{User: "u", Groups: []string{"a"}}, "root.a 1"},
 		{`"policy":"primaryGroup"`, Submission{User: "u", Groups: []string{"dev"}}, ""}, // ambiguous
-		{`"policy":"primaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev"}}, "root.teams.dev 1"},
-		{`"policy":"primaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"ops"}}, ""}, // a parent
+		{`"policy":"primaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev"}},
+			"root.teams.dev 1"},
+		// a parent
+		{`"policy":"primaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"ops"}}, ""},
 		{`"policy":"primaryGroup","parentQueue":"root.teams"`, Submission{User: "u"}, ""},
-		{`"policy":"primaryGroupUser","parentQueue":"root.teams"`, Submission{User: "ann", Groups: []string{"qa"}}, "root.teams.qa.ann 1"},
+		{`"policy":"primaryGroupUser","parentQueue":"root.teams"`, Submission{User: "ann", Groups: []string{"qa"}},
+			"root.teams.qa.ann 1"},
 		{`"policy":"primaryGroupUser"`, Submission{User: "ann", Groups: []string{"qa"}}, "root.teams.qa.ann 1"},
 		{`"policy":"primaryGroupUser"`, Submission{User: "eve", Groups: []string{"qa"}}, ""},
-		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"ops", "x", "dev"}}, "root.teams.dev 1"},
+		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"ops", "x", "dev"}},
+			"root.teams.dev 1"},
 		{`"policy":"secondaryGroup"`, Submission{User: "u", Groups: []string{"x", "dev", "a"}}, "root.a 1"},
 		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev"}}, ""},
 		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev", "dev"}}, ""},
-		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev", "ops"}}, ""}, // the first queue found is a parent
+		// the first queue found is a parent
+		{`"policy":"secondaryGroup","parentQueue":"root.teams"`, Submission{User: "u", Groups: []string{"dev", "ops"}}, ""},
 		{`"policy":"secondaryGroupUser","parentQueue":"root.teams"`, ann, "root.teams.ops.ann 1"},
-		{`"policy":"secondaryGroupUser","parentQueue":"root.teams"`, Submission{User: "bob.x", Groups: []string{"s", "ops", "qa"}}, ""},
+		{`"policy":"secondaryGroupUser","parentQueue":"root.teams"`,
+			Submission{User: "bob.x", Groups: []string{"s", "ops", "qa"}}, ""},
 		{`"policy":"applicationName","parentQueue":"root.apps"`, ann, "root.apps.etl 1"},
-		{`"policy":"applicationName"`, Submission{User: "u", Application: "root.apps.etl"}, "root.apps.etl 1"}, // a name may have dots
+		// a name may have dots
+		{`"policy":"applicationName"`, Submission{User: "u", Application: "root.apps.etl"}, "root.apps.etl 1"},
 		{`"policy":"applicationName","parentQueue":"root.apps"`, Submission{User: "u", Application: "x"}, ""},
 		{`"policy":"applicationName","parentQueue":"root.apps"`, Submission{User: "u"}, ""},
 		{`"policy":"specified"`, Submission{User: "u", Queue: "root.teams.dev"}, "root.teams.dev 1"},
@@ -121,8 +130,10 @@ func TestPoliciesAndFallbacks(t *testing.T) {
 		{`"policy":"custom","customPlacement":"root.a."`, ann, "root.a 1"}, // as Java's split
 		{`"policy":"custom","customPlacement":""`, ann, ""},
 	} {
-		for fallback, other := range map[string]string{`"skip"`: "root.only 2", `null`: "root.only 2", `"reject"`: "rejected 1", `"placeDefault"`: "root.default 1"} {
-			rules := rulesOf(t, fmt.Sprintf(`{"type":"user","matches":"*","fallbackResult":%s,%s},{"type":"user","matches":"*","policy":"custom","customPlacement":"only"}`, fallback, tc.rule))
+		for fallback, other := range map[string]string{`"skip"`: "root.only 2", `null`: "root.only 2",
+			`"reject"`: "rejected 1", `"placeDefault"`: "root.default 1"} {
+			rules := rulesOf(t,
+				fmt.Sprintf(`{"type":"user","matches":"*","fallbackResult":%s,%s},{"type":"user","matches":"*","policy":"custom","customPlacement":"only"}`, fallback, tc.rule))
 			want := tc.want
 			if want == "" {
 				want = other
@@ -152,7 +163,8 @@ func (c creating) Find(name string) (Queue, bool) {
 // TestQueuesToCreate checks placement in queues that do not exist. A managed parent creates leaves;
 // a flexible one can also create the parent of a leaf.
 func TestQueuesToCreate(t *testing.T) {
-	q := creating{paths{"root", "root.default", "root.managed", "root.managed.bob", "root.flexible", "root.flexible.ann", "root.plain", "root.plain.a", "root.x", "root.x.a"}}
+	q := creating{paths{"root", "root.default", "root.managed", "root.managed.bob", "root.flexible", "root.flexible.ann",
+		"root.plain", "root.plain.a", "root.x", "root.x.a"}}
 	for _, tc := range []struct {
 		target string
 		want   string // for a rule that may create its queue; "" if the queue is unusable
@@ -176,7 +188,8 @@ func TestQueuesToCreate(t *testing.T) {
 		{"ann", "", false},
 	} {
 		for _, create := range []bool{true, false} {
-			rules := rulesOf(t, fmt.Sprintf(`{"type":"user","matches":"*","policy":"custom","customPlacement":%q,"create":%t}`, tc.target, create))
+			rules := rulesOf(t, fmt.Sprintf(`{"type":"user","matches":"*","policy":"custom","customPlacement":%q,"create":%t}`,
+				tc.target, create))
 			want := tc.want
 			if want == "" || tc.create && !create {
 				want = "-"
@@ -198,12 +211,14 @@ func TestQueuesToCreate(t *testing.T) {
 				tc.target, problems, tc.want == "")
 		}
 	}
-	for target, ok := range map[string]bool{"root.managed.x.%user": true, "root.flexible.x.%user": true, "root.flexible.x.y.%user": false, "root.plain.x.%user": false} {
+	for target, ok := range map[string]bool{"root.managed.x.%user": true, "root.flexible.x.%user": true,
+		"root.flexible.x.y.%user": false, "root.plain.x.%user": false} {
 		if problems := Check([]Rule{{Action: Place, Target: target}}, q); (len(problems) == 0) != ok {
 			t.Errorf("Check of the target %s: problems %v, want some: %v", target, problems, !ok)
 		}
 	}
-	lost := rulesOf(t, `{"type":"user","matches":"*","policy":"setDefaultQueue","value":"root.managed.new"},{"type":"user","matches":"*","policy":"custom","customPlacement":"none","fallbackResult":"placeDefault"}`)
+	lost := rulesOf(t,
+		`{"type":"user","matches":"*","policy":"setDefaultQueue","value":"root.managed.new"},{"type":"user","matches":"*","policy":"custom","customPlacement":"none","fallbackResult":"placeDefault"}`)
 	if got := (&Rules{List: lost}).Place(q, ann); !got.Rejected {
 		t.Errorf("%%default is never created: %+v", got)
 	}
@@ -220,10 +235,12 @@ func TestMatching(t *testing.T) {
 		{"user", "%primary_group", Submission{User: "ann", Groups: []string{"ann"}}, true},
 		{"user", "%primary_group", Submission{User: "ann"}, false},
 		{"user", "%specified", Submission{User: "a", Queue: "a"}, true},
-		{"group", "qa", ann, true}, {"group", "staff", ann, true}, {"group", "no", ann, false}, {"group", "x", Submission{User: "x"}, false},
+		{"group", "qa", ann, true}, {"group", "staff", ann, true}, {"group", "no", ann, false},
+		{"group", "x", Submission{User: "x"}, false},
 		{"group", "g-%user", Submission{User: "ann", Groups: []string{"g-ann"}}, true},
 		{"group", "a.b", Submission{User: "ann", Groups: []string{"a.b"}}, true},
-		{"application", "etl", ann, true}, {"application", "*", ann, false}, {"application", "*", Submission{User: "u", Application: "*"}, true},
+		{"application", "etl", ann, true}, {"application", "*", ann, false},
+		{"application", "*", Submission{User: "u", Application: "*"}, true},
 		{"application", "%user-job", Submission{User: "ann", Application: "ann-job"}, true},
 	} {
 		rules := rulesOf(t, fmt.Sprintf(`{"type":%q,"matches":%q,"policy":"reject"}`, tc.kind, tc.matches))
@@ -268,7 +285,8 @@ func TestLegacyFirstMatchDecides(t *testing.T) {
 		{"u:eve:root.a , g:qa:root.only", "", ann, false, "root.only 2"},
 		{"u:%user:root.users.%user,u:%user:root.only", "", Submission{User: "eve"}, false, "root.default 1"},
 		{"u:%user:root.teams.%primary_group", "", Submission{User: "u", Groups: []string{"dev"}}, false, "root.teams.dev 1"},
-		{"u:%user:root.teams.%secondary_group,g:dev:root.a", "", Submission{User: "u", Groups: []string{"dev"}}, false, "root.default 1"},
+		{"u:%user:root.teams.%secondary_group,g:dev:root.a", "", Submission{User: "u", Groups: []string{"dev"}}, false,
+			"root.default 1"},
 		{"u:%user:%user", "", Submission{User: "a"}, false, "root.a 1"},
 		{"u:eve:root.a", "etl:root.apps.etl", ann, false, "root.apps.etl 2"},
 		{"u:eve:root.a", "x:root.only,etl:root.apps.%application", ann, false, "root.apps.etl 3"},
@@ -303,8 +321,10 @@ func TestLegacyFirstMatchDecides(t *testing.T) {
 // if they multiply.
 func TestLongPaths(t *testing.T) {
 	twice := `{"type":"user","matches":"*","policy":"setDefaultQueue","value":"%default%default"},`
-	long := `{"type":"user","matches":"*","policy":"custom","customPlacement":"root` + strings.Repeat(".%user", 300) + `","fallbackResult":"skip"}`
-	rules := Rules{List: rulesOf(t, strings.Repeat(twice, 60)+long+`,{"type":"user","matches":"*","policy":"defaultQueue","fallbackResult":"reject"}`)}
+	long := `{"type":"user","matches":"*","policy":"custom","customPlacement":"root` + strings.Repeat(".%user", 300) +
+		`","fallbackResult":"skip"}`
+	rules := Rules{List: rulesOf(t, strings.Repeat(twice, 60)+long+
+		`,{"type":"user","matches":"*","policy":"defaultQueue","fallbackResult":"reject"}`)}
 	got := rules.Place(queues, Submission{User: strings.Repeat("é", 100)})
 	if !got.Rejected || len(got.Steps) != 62 {
 		t.Fatalf("%d steps, rejected %v", len(got.Steps), got.Rejected)
@@ -330,7 +350,8 @@ func TestLongPaths(t *testing.T) {
 func TestManySteps(t *testing.T) {
 	rule := `{"type":"user","matches":"*","policy":"custom","customPlacement":"root.no","fallbackResult":"skip"},`
 	rules := Rules{List: rulesOf(t, strings.Repeat(rule, maxSteps+50)+`{"type":"user","matches":"*","policy":"reject"}`)}
-	if got := rules.Place(queues, ann); len(got.Steps) != maxSteps || got.Steps[maxSteps-1].Rule != maxSteps+51 || got.Rule != maxSteps+51 {
+	if got := rules.Place(queues, ann); len(got.Steps) != maxSteps || got.Steps[maxSteps-1].Rule != maxSteps+51 ||
+		got.Rule != maxSteps+51 {
 		t.Errorf("%d steps, the last of rule %d", len(got.Steps), got.Steps[len(got.Steps)-1].Rule)
 	}
 }

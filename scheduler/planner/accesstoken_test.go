@@ -10,7 +10,8 @@ import (
 )
 
 func access(name string, b byte, role yarn.Role) *input.SetAccessToken {
-	return &input.SetAccessToken{Name: name, Hash: bytes.Repeat([]byte{b}, 32), Role: role, ExpiresMillis: 1 << 37, Who: "ann"}
+	return &input.SetAccessToken{Name: name, Hash: bytes.Repeat([]byte{b}, 32), Role: role,
+		ExpiresMillis: 1 << 37, Who: "ann"}
 }
 
 // TestAccessTokens creates, replaces and revokes tokens. The first token must be an
@@ -42,9 +43,12 @@ func TestAccessTokens(t *testing.T) {
 		{access("a b", 4, yarn.RoleRead), input.InvalidRequest},
 		{access("x", 4, 0), input.InvalidRequest},
 		{access("x", 4, 9), input.InvalidRequest},
-		{with(access("x", 4, yarn.RoleRead), func(in *input.SetAccessToken) { in.Hash = in.Hash[:31] }), input.InvalidRequest},
-		{with(access("x", 4, yarn.RoleRead), func(in *input.SetAccessToken) { in.ExpiresMillis = h.now }), input.InvalidRequest},
-		{with(access("x", 4, yarn.RoleRead), func(in *input.SetAccessToken) { in.ExpiresMillis = 1 << 60 }), input.InvalidRequest},
+		{with(access("x", 4, yarn.RoleRead), func(in *input.SetAccessToken) { in.Hash = in.Hash[:31] }),
+			input.InvalidRequest},
+		{with(access("x", 4, yarn.RoleRead), func(in *input.SetAccessToken) { in.ExpiresMillis = h.now }),
+			input.InvalidRequest},
+		{with(access("x", 4, yarn.RoleRead), func(in *input.SetAccessToken) { in.ExpiresMillis = 1 << 60 }),
+			input.InvalidRequest},
 		{with(access("boss", 5, yarn.RoleRead), func(in *input.SetAccessToken) { in.Replace = true }), input.NoAdminLeft},
 		{revoke("boss", false), input.NoAdminLeft},
 		{revoke("nobody", false), input.NoSuchToken},

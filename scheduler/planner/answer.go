@@ -16,13 +16,15 @@ type answers struct{ views *views.Views }
 
 func (an answers) granted(c *state.Container) input.Granted {
 	n := an.views.State.Nodes.Get(c.Node)
-	return input.Granted{Container: an.views.State.Apps.ContainerID(c), Key: c.Key, Node: n.ID, Rack: n.Rack, HTTPPort: n.HTTPPort, Size: c.Size, AllocatedMillis: c.AllocatedMillis}
+	return input.Granted{Container: an.views.State.Apps.ContainerID(c), Key: c.Key, Node: n.ID, Rack: n.Rack,
+		HTTPPort: n.HTTPPort, Size: c.Size, AllocatedMillis: c.AllocatedMillis}
 }
 
 // response builds response n from the state. Built again, it has the same content.
 func (an answers) response(slot state.AppSlot, n int32) *input.AllocateReply {
 	a := an.views.State.Apps.Get(slot)
-	r := &input.AllocateReply{Response: n, Nodes: an.views.ClusterNodes(a), Headroom: an.views.Headroom(slot), Priority: a.Priority}
+	r := &input.AllocateReply{Response: n, Nodes: an.views.ClusterNodes(a), Headroom: an.views.Headroom(slot),
+		Priority: a.Priority}
 	granted := 0
 	for _, k := range an.views.State.Containers.UndeliveredTo(a) {
 		granted += boolint.Of[int](k.GrantedIn == n)
@@ -41,7 +43,8 @@ func (an answers) response(slot state.AppSlot, n int32) *input.AllocateReply {
 			r.Preempted = append(r.Preempted, w)
 		}
 		if k.CompletedIn == n {
-			r.Completed = append(r.Completed, input.ContainerStatus{Container: an.views.State.Apps.ContainerID(k), State: yarn.ContainerCompleted,
+			r.Completed = append(r.Completed, input.ContainerStatus{Container: an.views.State.Apps.ContainerID(k),
+				State:      yarn.ContainerCompleted,
 				ExitStatus: k.ExitStatus, Diagnostics: an.diagnosticsOf(k)})
 		}
 	}
@@ -74,7 +77,8 @@ func (an answers) preempting(slot state.ContainerSlot, c *state.Container, n int
 	if !an.views.State.Preemptions.Has(slot) || an.views.State.Preemptions.Get(slot).ToldIn != n {
 		return input.Preempting{}, false
 	}
-	return input.Preempting{Container: an.views.State.Apps.ContainerID(c), Size: c.Size, DeadlineMillis: an.views.State.Preemptions.Get(slot).DeadlineMillis}, true
+	return input.Preempting{Container: an.views.State.Apps.ContainerID(c), Size: c.Size,
+		DeadlineMillis: an.views.State.Preemptions.Get(slot).DeadlineMillis}, true
 }
 
 // unitsOfPreempted sets the total size of the warned containers in a reply, in units of the
@@ -89,7 +93,8 @@ func (an answers) unitsOfPreempted(r *input.AllocateReply) {
 	}
 	const one = 1 << 32 // 1 in the fixed-point numbers of DivideShare
 	r.PreemptedUnit = an.views.Config.MinAlloc
-	r.PreemptedUnits = int32(min((an.views.Config.Calculator.DivideShare(an.views.State.Meta.Cluster, total, r.PreemptedUnit)+one-1)/one, math.MaxInt32))
+	r.PreemptedUnits = int32(min((an.views.Config.Calculator.DivideShare(an.views.State.Meta.Cluster, total,
+		r.PreemptedUnit)+one-1)/one, math.MaxInt32))
 }
 
 // unheard reports whether response n has content. An AM that has not received it must get it.

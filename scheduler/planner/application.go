@@ -56,8 +56,10 @@ func (ap *applications) move(in *input.MoveApplication) input.Reply {
 		return input.Refuse(in, alreadyEnded(a))
 	}
 	to, fault := ap.destinations.leafNamed(in.Queue)
-	if fault == nil && ap.sched.Config.ACLEnabled && in.User != "" && !ap.sched.Config.MaySubmit(to, in.User, in.Groups...) {
-		fault = input.Refusef(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, ap.sched.Config.Queues[to].Path)
+	if fault == nil && ap.sched.Config.ACLEnabled && in.User != "" &&
+		!ap.sched.Config.MaySubmit(to, in.User, in.Groups...) {
+		fault = input.Refusef(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s",
+			in.User, ap.sched.Config.Queues[to].Path)
 	}
 	if fault == nil && int32(to) == ap.sched.LeafOf(a) {
 		return in.NewReply()
@@ -92,7 +94,8 @@ func (ap *applications) roomToRun(a *state.App, to int) *input.Refusal {
 	for i := int32(to); i >= 0 && !ap.above(i, ap.sched.LeafOf(a)); i = int32(ap.sched.Config.Queues[i].Parent) {
 		q := ap.sched.Queue(i)
 		if most := ap.sched.Config.Queues[i].MaxParallelApps; most >= 0 && int64(q.Runnable) >= most {
-			return input.Refusef(input.QueueFull, "wait for applications to end, or raise max-parallel-apps", "queue %s runs its maximum of %d applications", q.Path, most)
+			return input.Refusef(input.QueueFull, "wait for applications to end, or raise max-parallel-apps",
+				"queue %s runs its maximum of %d applications", q.Path, most)
 		}
 	}
 	return nil
@@ -120,7 +123,8 @@ func (ap *applications) setPriority(in *input.SetPriority) input.Reply {
 	granted := min(in.Priority, ap.sched.Config.MaxPriority)
 	if in.User != "" {
 		var fault *input.Refusal
-		if granted, fault = ap.mayHavePriority(in.ID, &ap.sched.Config.Queues[ap.sched.LeafOf(a)], in.Priority, in.User, in.Groups); fault != nil {
+		if granted, fault = ap.mayHavePriority(in.ID, &ap.sched.Config.Queues[ap.sched.LeafOf(a)], in.Priority, in.User,
+			in.Groups); fault != nil {
 			return input.Refuse(in, fault)
 		}
 	}

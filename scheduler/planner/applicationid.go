@@ -13,7 +13,8 @@ import (
 const maxApplication = math.MaxInt32
 
 func noMoreIDs() *input.Refusal {
-	return input.Refusef(input.TooLarge, "back the cluster up and restore it: the ids start over", "the ids of applications are used up")
+	return input.Refusef(input.TooLarge, "back the cluster up and restore it: the ids start over",
+		"the ids of applications are used up")
 }
 
 // idBlock has the ids that this planner has reserved in the log and not given yet: from next to
@@ -56,5 +57,6 @@ func (ap *applications) newID(in *input.NewApplication) input.Reply {
 		ap.sched.Emit(&event.ApplicationIDsReserved{App: seq, Count: n})
 		ap.ids = idBlock{next: seq + 1, end: seq + n}
 	}
-	return &input.NewApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: ap.st.Meta.ClusterTimestamp, Seq: seq}, Maximum: ap.st.Nodes.MaximumAllocation(ap.sched.Config.MaxAlloc)}
+	return &input.NewApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: ap.st.Meta.ClusterTimestamp, Seq: seq},
+		Maximum: ap.st.Nodes.MaximumAllocation(ap.sched.Config.MaxAlloc)}
 }

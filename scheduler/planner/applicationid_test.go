@@ -70,7 +70,8 @@ func TestIDsAreUnique(t *testing.T) {
 				}
 			},
 			"submit": func(*rapid.T) {
-				take(plan(leaders[len(leaders)-1], &input.SubmitApplication{User: "ann", Queue: "a", AM: yarn.NewResource(1024, 1)}).(*input.SubmitApplicationReply).ID)
+				take(plan(leaders[len(leaders)-1], &input.SubmitApplication{User: "ann", Queue: "a",
+					AM: yarn.NewResource(1024, 1)}).(*input.SubmitApplicationReply).ID)
 			},
 			"election": func(*rapid.T) { elect(leaders[len(leaders)-1].committed.Fork()) },
 			"restart":  func(*rapid.T) { elect(reencode(rt, leaders[len(leaders)-1].committed)) },
@@ -78,7 +79,8 @@ func TestIDsAreUnique(t *testing.T) {
 				st := leaders[rapid.IntRange(0, len(leaders)-1).Draw(t, "which")].committed.Fork()
 				newest := leaders[len(leaders)-1].committed.Meta
 				st.Meta.Epoch = newest.Epoch // as rmd does on restore: continue the newest epoch
-				if err := st.Apply(&event.EpochRaised{Epoch: newest.Epoch + 1, ClusterTimestamp: newest.ClusterTimestamp + 1}); err != nil {
+				if err := st.Apply(&event.EpochRaised{Epoch: newest.Epoch + 1,
+					ClusterTimestamp: newest.ClusterTimestamp + 1}); err != nil {
 					rt.Fatal(err)
 				}
 				elect(st)

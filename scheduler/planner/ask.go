@@ -44,9 +44,11 @@ func (as *asks) check(slot state.AppSlot, in *input.Allocate) *input.Refusal {
 		case k.Count < 0 || k.Count > input.MaxCount:
 			return input.Refusef(input.InvalidAsk, "ask between 0 and 1,000,000", "ask %d wants %d containers", i+1, k.Count)
 		case k.Size.Negative() || (k.Count > 0 && k.Size[yarn.Memory] == 0):
-			return input.Refusef(input.InvalidAsk, "ask memory above zero", "ask %d has the size %s", i+1, as.sched.Config.Kinds.Format(k.Size))
+			return input.Refusef(input.InvalidAsk, "ask memory above zero", "ask %d has the size %s", i+1,
+				as.sched.Config.Kinds.Format(k.Size))
 		case k.Name != yarn.Any && k.Count > 0 && !anyAsked[k.Key] && as.st.Asks.Find(a, k.Key) == 0:
-			return input.Refusef(input.InvalidAsk, "ask \"*\" under the same key", "ask %d for %q has no ask for \"*\" beside it", i+1, k.Name)
+			return input.Refusef(input.InvalidAsk, "ask \"*\" under the same key",
+				"ask %d for %q has no ask for \"*\" beside it", i+1, k.Name)
 		}
 		if fault := as.sizes.neverFits(k.Size, &as.sched.Config.Queues[leaf], "ask "+k.Name); fault != nil && k.Count > 0 {
 			fault.Reason = input.InvalidAsk
@@ -78,7 +80,8 @@ func (as *asks) store(slot state.AppSlot, asks []input.Ask, admitted func(name s
 			as.sched.CancelOtherSizes(slot, k.Key, 0, size)
 		}
 		if !as.unchanged(slot, k, size) && (k.Name == yarn.Any || admitted(k.Name)) {
-			as.sched.Emit(&event.AskChanged{App: as.st.Apps.Get(slot).ID.Seq, Key: k.Key, Name: k.Name, Count: k.Count, Size: size, Relax: k.Relax})
+			as.sched.Emit(&event.AskChanged{App: as.st.Apps.Get(slot).ID.Seq, Key: k.Key, Name: k.Name, Count: k.Count,
+				Size: size, Relax: k.Relax})
 		}
 		as.label(slot, leaf, k)
 	}

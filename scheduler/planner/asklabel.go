@@ -21,7 +21,8 @@ type labelRules struct{ views *views.Views }
 // not be written.
 func (lr labelRules) ofApplication(in *input.SubmitApplication, leaf int, seq uint32) *event.ApplicationLabelled {
 	e := &event.ApplicationLabelled{App: seq}
-	e.Label, e.AMLabel = lr.views.Config.ApplicationLabels(&lr.views.Config.Queues[leaf], in.Label, in.AMLabel, in.Unmanaged)
+	e.Label, e.AMLabel = lr.views.Config.ApplicationLabels(&lr.views.Config.Queues[leaf], in.Label,
+		in.AMLabel, in.Unmanaged)
 	return e
 }
 
@@ -44,7 +45,8 @@ func (lr labelRules) checkAsk(a *state.App, leaf int, k *input.Ask) *input.Refus
 			return nil
 		}
 		return input.Refusef(input.InvalidLabel, "name the label beside \"*\"",
-			"Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s", q.Name, k.Name)
+			"Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s",
+			q.Name, k.Name)
 	}
 	return lr.check(q, lr.views.Config.AskLabel(leaf, a.DefaultLabel(), k.Label))
 }
@@ -63,12 +65,14 @@ func (lr labelRules) check(q *capacity.Queue, label string) *input.Refusal {
 			"Invalid resource request, queue=%s specified more than one node label in a node label expression, node label expression = %s", q.Name, label)
 	}
 	if !q.MayUse(label) {
-		return input.Refusef(input.InvalidLabel, "use another label or queue, or add the label to accessible-node-labels of the queue",
+		return input.Refusef(input.InvalidLabel,
+			"use another label or queue, or add the label to accessible-node-labels of the queue",
 			"Invalid resource request, queue=%s doesn't have permission to access all labels in resource request. labelExpression of resource request=%s. Queue labels=%s",
 			q.Name, label, q.AccessibleText())
 	}
 	if _, listed := lr.views.State.Labels.Listed(label); !listed {
-		return input.Refusef(input.NoSuchLabel, "list them with \"rmd label list\"", "Invalid label resource request, cluster do not contain , label= %s", label)
+		return input.Refusef(input.NoSuchLabel, "list them with \"rmd label list\"",
+			"Invalid label resource request, cluster do not contain , label= %s", label)
 	}
 	return nil
 }
@@ -113,5 +117,6 @@ func (lr labelRules) checkMove(a *state.App, to int) *input.Refusal {
 	}
 	slices.Sort(not)
 	return input.Refusef(input.InvalidLabel, "add the labels to accessible-node-labels of the queue",
-		"Specified queue=%s can't satisfy following apps label expressions =[%s] accessible node labels =[%s]", q.Path, strings.Join(not, ", "), strings.Join(q.Accessible, ", "))
+		"Specified queue=%s can't satisfy following apps label expressions =[%s] accessible node labels =[%s]", q.Path,
+		strings.Join(not, ", "), strings.Join(q.Accessible, ", "))
 }

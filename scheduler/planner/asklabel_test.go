@@ -15,7 +15,8 @@ func TestAskLabelRefusals(t *testing.T) {
 		return &input.SubmitApplication{User: "u", Queue: "a", AM: parseSize("1G"), Label: label, AMLabel: am}
 	}
 	ask := func(label string) input.Input {
-		return &input.Allocate{Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: parseSize("1G"), Relax: true, Label: label}}}
+		return &input.Allocate{Asks: []input.Ask{
+			{Name: yarn.Any, Count: 1, Size: parseSize("1G"), Relax: true, Label: label}}}
 	}
 	atHost := func(label string) input.Input {
 		in := ask("x").(*input.Allocate)
@@ -33,13 +34,18 @@ func TestAskLabelRefusals(t *testing.T) {
 		{"", submit("y", ""), input.InvalidLabel, noRight},
 		{"", submit("x", "y"), input.InvalidLabel, noRight},
 		{"", submit("", "z"), input.NoSuchLabel, "Invalid label resource request, cluster do not contain , label= z"},
-		{"", submit("", "x && z"), input.InvalidLabel, "Invalid resource request, queue=a specified more than one node label in a node label expression, node label expression = x && z"},
+		{"", submit("", "x && z"), input.InvalidLabel,
+			"Invalid resource request, queue=a specified more than one node label in a node label expression, node label expression = x && z"},
 		{"", ask("y"), input.InvalidLabel, noRight},
 		{"", ask(" z "), input.NoSuchLabel, "Invalid label resource request, cluster do not contain , label= z"},
-		{"", ask("x&&y"), input.InvalidLabel, "Invalid resource request, queue=a specified more than one node label in a node label expression, node label expression = x&&y"},
-		{"", atHost("x"), input.InvalidLabel, "Invalid resource request, queue=a specified node label expression in a resource request has resource name = n1"},
-		{"", &input.MoveApplication{Queue: "b"}, input.InvalidLabel, "Specified queue=root.b can't satisfy following apps label expressions =[x] accessible node labels =[y]"},
-		{"a.default-node-label-expression=x", &input.MoveApplication{Queue: "b", User: "am"}, input.InvalidLabel, "Specified queue=root.b can't satisfy following apps label expressions =[x] accessible node labels =[y]"},
+		{"", ask("x&&y"), input.InvalidLabel,
+			"Invalid resource request, queue=a specified more than one node label in a node label expression, node label expression = x&&y"},
+		{"", atHost("x"), input.InvalidLabel,
+			"Invalid resource request, queue=a specified node label expression in a resource request has resource name = n1"},
+		{"", &input.MoveApplication{Queue: "b"}, input.InvalidLabel,
+			"Specified queue=root.b can't satisfy following apps label expressions =[x] accessible node labels =[y]"},
+		{"a.default-node-label-expression=x", &input.MoveApplication{Queue: "b", User: "am"}, input.InvalidLabel,
+			"Specified queue=root.b can't satisfy following apps label expressions =[x] accessible node labels =[y]"},
 		{"yarn.node-labels.enabled=false", submit("x", ""), input.LabelsOff, off},
 		{"yarn.node-labels.enabled=false", submit("", "x"), input.LabelsOff, off},
 		{"yarn.node-labels.enabled=false", ask("x"), input.LabelsOff, off},
@@ -94,8 +100,10 @@ app app user=u queue=a`)
 // TestEffectiveLabel checks which label an ask and an AM get from the labels of the ask, the
 // application, the queue and the cluster.
 func TestEffectiveLabel(t *testing.T) {
-	const byQueue, enforced, am, emr = "a.default-node-label-expression=x", "yarn.node-labels.exclusive-enforced-partitions=x",
-		"yarn.resourcemanager.node-labels.am.default-node-label-expression=x", "yarn.node-labels.am.default-node-label-expression=x"
+	const byQueue, enforced, am, emr = "a.default-node-label-expression=x",
+		"yarn.node-labels.exclusive-enforced-partitions=x",
+		"yarn.resourcemanager.node-labels.am.default-node-label-expression=x",
+		"yarn.node-labels.am.default-node-label-expression=x"
 	for _, c := range []struct {
 		conf, app, am, ask string // the configuration, and the labels of application, AM and ask
 		wantAM, wantAsk    string

@@ -42,10 +42,12 @@ func (at *attempts) register(in *input.RegisterAttempt) input.Reply {
 	}
 	a := at.st.Apps.Get(slot)
 	leaf := at.sched.LeafOf(a)
-	reply := &input.RegisterAttemptReply{Queue: at.sched.Config.Queues[leaf].Path, Maximum: at.sizes.largest(&at.sched.Config.Queues[leaf])}
+	reply := &input.RegisterAttemptReply{Queue: at.sched.Config.Queues[leaf].Path,
+		Maximum: at.sizes.largest(&at.sched.Config.Queues[leaf])}
 	switch {
 	case a.AttemptState == state.AttemptRegistered && a.Response > 0 && in.HasResponse && in.Response != a.Response:
-		return input.Refuse(in, input.Refusef(input.WrongResponse, "register again", "%s was told response %d since this registration was sent", in.Attempt, a.Response))
+		return input.Refuse(in, input.Refusef(input.WrongResponse, "register again",
+			"%s was told response %d since this registration was sent", in.Attempt, a.Response))
 	case a.AttemptState == state.AttemptRegistered && a.Response > 0:
 		at.resync(slot)
 	case a.AttemptState == state.AttemptActive:
@@ -76,13 +78,15 @@ func (at *attempts) allocate(in *input.Allocate) input.Reply {
 	slot, fault := at.current(in.Attempt)
 	if fault != nil {
 		if slot := at.finishing(in.Attempt); slot != 0 { // a heartbeat that was sent before the AM unregistered
-			return &input.AllocateReply{Response: max(in.Response, 0) + 1, Nodes: at.sched.ClusterNodes(at.st.Apps.Get(slot)), Priority: at.st.Apps.Get(slot).Priority}
+			return &input.AllocateReply{Response: max(in.Response, 0) + 1, Nodes: at.sched.ClusterNodes(at.st.Apps.Get(slot)),
+				Priority: at.st.Apps.Get(slot).Priority}
 		}
 		return input.Refuse(in, fault)
 	}
 	a := at.st.Apps.Get(slot)
 	if a.AttemptState != state.AttemptRegistered {
-		return input.Refuse(in, input.Refusef(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
+		return input.Refuse(in, input.Refusef(input.NotRegistered, "register first",
+			"the AM of %s has not registered", in.Attempt))
 	}
 	window := at.window(slot)
 	kind, response := window.classify(in, a, at.sched.Now())
@@ -95,7 +99,8 @@ func (at *attempts) allocate(in *input.Allocate) input.Reply {
 		r.UpdateErrors = at.resizes.update(slot, in, true)
 		return r
 	case callWrong:
-		return input.Refuse(in, input.Refusef(input.WrongResponse, "resynchronize", "response %d of %s is not the last one, %d", in.Response, in.Attempt, max(window.last, a.Response)))
+		return input.Refuse(in, input.Refusef(input.WrongResponse, "resynchronize",
+			"response %d of %s is not the last one, %d", in.Response, in.Attempt, max(window.last, a.Response)))
 	}
 	if fault := at.checkReleases(slot, in); fault != nil {
 		return input.Refuse(in, fault)
@@ -145,12 +150,14 @@ func (at *attempts) finish(in *input.FinishAttempt) input.Reply {
 	a := at.st.Apps.Get(slot)
 	switch {
 	case a.AttemptState != state.AttemptRegistered:
-		return input.Refuse(in, input.Refusef(input.NotRegistered, "register first", "the AM of %s has not registered", in.Attempt))
+		return input.Refuse(in, input.Refusef(input.NotRegistered, "register first",
+			"the AM of %s has not registered", in.Attempt))
 	case in.Final > yarn.FinalEnded:
 		return input.Refuse(in, input.Refusef(input.InvalidRequest, "", "there is no final status %d", in.Final))
 	}
 	at.sched.CancelAll(slot, yarn.CancelAttemptEnded)
-	at.sched.Emit(&event.AttemptUnregistered{App: a.ID.Seq, Final: in.Final, Diagnostics: in.Diagnostics, TrackingURL: in.TrackingURL})
+	at.sched.Emit(&event.AttemptUnregistered{App: a.ID.Seq, Final: in.Final, Diagnostics: in.Diagnostics,
+		TrackingURL: in.TrackingURL})
 	if !at.endsByItself(slot) {
 		at.ends.Finish(slot)
 	}

@@ -21,8 +21,10 @@ func TestAuditRecordedWithChange(t *testing.T) {
 	by := input.Caller{Who: "token ci", From: "10.0.0.9:4"}
 	conf := func(extra ...string) *input.SetQueues {
 		in := &input.SetQueues{Comment: "why", Properties: []input.Property{
-			{Name: confPrefix + "root.queues", Value: "a,secret"}, {Name: confPrefix + "root.a.capacity", Value: "60"}, {Name: confPrefix + "root.secret.capacity", Value: "40"},
-			{Name: confPrefix + "root.a.user-limit-factor", Value: "100"}, {Name: confPrefix + "maximum-am-resource-percent", Value: "1"},
+			{Name: confPrefix + "root.queues", Value: "a,secret"}, {Name: confPrefix + "root.a.capacity", Value: "60"},
+			{Name: confPrefix + "root.secret.capacity", Value: "40"},
+			{Name: confPrefix + "root.a.user-limit-factor", Value: "100"},
+			{Name: confPrefix + "maximum-am-resource-percent", Value: "1"},
 			{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"}}}
 		for i := 0; i < len(extra); i += 2 {
 			in.Properties = append(in.Properties, input.Property{Name: extra[i], Value: extra[i+1]})
@@ -40,7 +42,8 @@ func TestAuditRecordedWithChange(t *testing.T) {
 		{&input.SetQueues{IfVersion: 77, Properties: conf().Properties}, "", ""},
 		{&input.SetPriority{ID: one.App, Priority: 3}, "app priority", one.App.String() + " priority 0 → 3"},
 		{&input.MoveApplication{ID: one.App, Queue: "secret"}, "app move", one.App.String() + " queue root.a → secret"},
-		{&input.SetLifetime{ID: one.App, LifetimeMillis: 7000}, "app lifetime", one.App.String() + " lifetime unlimited → 7s"},
+		{&input.SetLifetime{ID: one.App, LifetimeMillis: 7000}, "app lifetime",
+			one.App.String() + " lifetime unlimited → 7s"},
 		{&input.KillApplication{ID: one.App, User: "ann"}, "app kill", one.App.String()},
 		{&input.KillApplication{ID: one.App, User: "ann"}, "", ""}, // The application has already ended.
 		{&input.FailAttempt{Attempt: two}, "attempt fail", two.String()},
@@ -71,7 +74,8 @@ func TestAuditRecordedWithChange(t *testing.T) {
 		switch {
 		case (got != nil) != (step.action != ""):
 			t.Errorf("step %d, %T: recorded as %+v", i, step.in, got)
-		case got != nil && (got.Who != by.Who || got.From != by.From || got.Action != step.action || !strings.HasPrefix(got.Target, step.target) || got.Result != event.AuditDone):
+		case got != nil && (got.Who != by.Who || got.From != by.From || got.Action != step.action ||
+			!strings.HasPrefix(got.Target, step.target) || got.Result != event.AuditDone):
 			t.Errorf("step %d: recorded as %+v, want %s %s", i, got, step.action, step.target)
 		}
 		if got != nil {
@@ -81,7 +85,9 @@ func TestAuditRecordedWithChange(t *testing.T) {
 			}
 		}
 	}
-	if _, events := h.p.Plan(h.now, input.Request{Input: &input.SetQueueState{Queue: "root.a", State: yarn.QueueStopped}}); len(events) == 0 {
+	if _,
+		events := h.p.Plan(h.now, input.Request{Input: &input.SetQueueState{Queue: "root.a", State: yarn.QueueStopped}}); len(
+		events) == 0 {
 		t.Error("an operation without a caller is not planned")
 	} else if a, ok := events[len(events)-1].(*event.Audited); ok {
 		t.Errorf("an operation without a caller is recorded as %+v", a)
@@ -93,9 +99,11 @@ func TestAuditRecordedWithChange(t *testing.T) {
 func TestAuditTextsAreBounded(t *testing.T) {
 	h := newHouse(t, 0, false)
 	long := strings.Repeat("ü", 100_000)
-	in := &input.SetQueues{Comment: long, Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"}}}
+	in := &input.SetQueues{Comment: long, Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"},
+		{Name: confPrefix + "root.a.capacity", Value: "100"}}}
 	for i := range 200 {
-		in.Properties = append(in.Properties, input.Property{Name: confPrefix + "root.a.x" + strings.Repeat("y", i), Value: long})
+		in.Properties = append(in.Properties, input.Property{Name: confPrefix + "root.a.x" + strings.Repeat("y", i),
+			Value: long})
 	}
 	h.p.Plan(h.now, input.Request{Caller: input.Caller{Who: long, From: long}, Input: in})
 	h.p.Plan(h.now, input.Request{Input: &input.Audit{Who: long, From: long, Action: long, Target: long, Result: long}})

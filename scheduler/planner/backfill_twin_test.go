@@ -57,7 +57,8 @@ func TestBackfillDelaysNoReservation(t *testing.T) {
 				}
 				r.counts.addTo(&sum)
 				if r.counts.longest > c.most {
-					t.Fatalf("seed %d: r%d is fulfilled %d ms later than without backfill, %d are allowed", seed, r.counts.worst, r.counts.longest, c.most)
+					t.Fatalf("seed %d: r%d is fulfilled %d ms later than without backfill, %d are allowed", seed, r.counts.worst,
+						r.counts.longest, c.most)
 				}
 			}
 			t.Logf("%+v", sum)
@@ -111,11 +112,14 @@ type lendingTwin struct {
 }
 
 func newLendingRun(seed uint64, policy string, lies bool) *lendingRun {
-	r := &lendingRun{rng: rand.New(rand.NewPCG(seed, 1)), now: 1_000_000, eager: seed%2 == 0, lies: lies, p: must(New(state.New(), Options{Eager: seed%2 == 0})),
+	r := &lendingRun{rng: rand.New(rand.NewPCG(seed, 1)), now: 1_000_000, eager: seed%2 == 0, lies: lies,
+		p:    must(New(state.New(), Options{Eager: seed%2 == 0})),
 		ends: map[event.ContainerRef]int64{}, held: map[uint64]event.ContainerRef{}}
-	r.do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024), Properties: lendingQueues(seed, policy)})
+	r.do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: make([]byte, 1024),
+		Properties: lendingQueues(seed, policy)})
 	for i := range 2 + r.rng.IntN(3) {
-		r.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("n%d", i), Port: 1}, Rack: "/r", Total: yarn.NewResource(8192, 8)})
+		r.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("n%d", i), Port: 1}, Rack: "/r",
+			Total: yarn.NewResource(8192, 8)})
 	}
 	return r
 }
@@ -124,7 +128,8 @@ func newLendingRun(seed uint64, policy string, lies bool) *lendingRun {
 func lendingQueues(seed uint64, policy string) []input.Property {
 	list := []input.Property{
 		{Name: "root.queues", Value: "a,b"}, {Name: "root.a.capacity", Value: "50"}, {Name: "root.b.capacity", Value: "50"},
-		{Name: "root.a.user-limit-factor", Value: "10"}, {Name: "root.b.user-limit-factor", Value: "10"}, {Name: "root.backfill", Value: policy},
+		{Name: "root.a.user-limit-factor", Value: "10"}, {Name: "root.b.user-limit-factor", Value: "10"},
+		{Name: "root.backfill", Value: policy},
 	}
 	if seed%3 == 0 {
 		list = append(list, input.Property{Name: "root.a.maximum-capacity", Value: "75"})
@@ -133,13 +138,15 @@ func lendingQueues(seed uint64, policy string) []input.Property {
 		list = append(list, input.Property{Name: "reservation.node", Value: "earliest"})
 	}
 	if seed%5 < 2 {
-		list = append(list, input.Property{Name: "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
+		list = append(list, input.Property{Name: "resource-calculator",
+			Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	}
 	for i := range list {
 		list[i].Name = capacity.Prefix + list[i].Name
 	}
 	return append(list, input.Property{Name: "yarn.scheduler.maximum-allocation-vcores", Value: "8"},
-		input.Property{Name: "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill", Value: fmt.Sprint(twinWait)})
+		input.Property{Name: "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill",
+			Value: fmt.Sprint(twinWait)})
 }
 
 // do plans an input and updates the run's records from the events.
@@ -187,10 +194,12 @@ func (r *lendingRun) fork(before *state.State, e *event.ContainerLent) {
 			return
 		}
 	}
-	if before.Reservations.Find(e.Reservation) == 0 { // The same input made the reservation: there is no state to compare with.
+	// The same input made the reservation: there is no state to compare with.
+	if before.Reservations.Find(e.Reservation) == 0 {
 		return
 	}
-	twin := &lendingTwin{reservation: e.Reservation, node: before.Nodes.Get(e.Node).ID, p: must(New(before, Options{Eager: r.eager}))}
+	twin := &lendingTwin{reservation: e.Reservation, node: before.Nodes.Get(e.Node).ID,
+		p: must(New(before, Options{Eager: r.eager}))}
 	conf := &input.SetQueues{}
 	for _, p := range r.p.Config().Properties() {
 		if p.Name != capacity.Prefix+"root.backfill" {
@@ -267,7 +276,8 @@ func (r *lendingRun) heartbeat(st *state.State, id yarn.NodeID) *input.NodeHeart
 	in := &input.NodeHeartbeat{ID: id}
 	for _, c := range st.Containers.On(st.Nodes.Get(st.Nodes.Find(id))) {
 		if end, known := r.ends[st.Apps.Ref(c)]; !c.State.Live() || known && end <= r.now {
-			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
+			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c),
+				State: yarn.ContainerCompleted})
 		}
 	}
 	return in
@@ -277,7 +287,8 @@ func (r *lendingRun) heartbeat(st *state.State, id yarn.NodeID) *input.NodeHeart
 // lifetime and ask for small containers.
 func (r *lendingRun) submit() {
 	var app lendingApp
-	in := &input.SubmitApplication{User: fmt.Sprintf("u%d", r.rng.IntN(3)), Name: "job", Queue: []string{"root.a", "root.b"}[r.rng.IntN(2)], Unmanaged: true}
+	in := &input.SubmitApplication{User: fmt.Sprintf("u%d", r.rng.IntN(3)), Name: "job",
+		Queue: []string{"root.a", "root.b"}[r.rng.IntN(2)], Unmanaged: true}
 	if r.rng.IntN(6) > 0 {
 		app.declared = heartbeatStep * (1 + r.rng.Int64N(40))
 		in.Tags = []string{fmt.Sprintf("%sseconds=%d", yarn.LifetimeTag, app.declared/1000)}
@@ -289,5 +300,6 @@ func (r *lendingRun) submit() {
 		size = yarn.NewResource(1024*(5+r.rng.Int64N(4)), 1+r.rng.Int64N(8))
 	}
 	r.do(&input.RegisterAttempt{Attempt: app.id})
-	r.do(&input.Allocate{Attempt: app.id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1 + r.rng.Int64N(3), Size: size, Relax: true}}})
+	r.do(&input.Allocate{Attempt: app.id, Asks: []input.Ask{
+		{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1 + r.rng.Int64N(3), Size: size, Relax: true}}})
 }

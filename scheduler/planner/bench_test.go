@@ -41,7 +41,8 @@ func (s plantSize) label(i int) string {
 // labelProps gives every leaf the same share of every label.
 func (s plantSize) labelProps(queue string) (props []input.Property) {
 	for i := range s.labels {
-		props = append(props, input.Property{Name: fmt.Sprintf("%sroot.%s.accessible-node-labels.%s.capacity", confPrefix, queue, s.label(i+1)), Value: "1w"})
+		props = append(props, input.Property{Name: fmt.Sprintf("%sroot.%s.accessible-node-labels.%s.capacity", confPrefix,
+			queue, s.label(i+1)), Value: "1w"})
 	}
 	return props
 }
@@ -89,12 +90,15 @@ func newPlant(tb testing.TB, s plantSize, opt Options) *plant {
 	w.must(tb, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Properties: props})
 	for i := range s.nodes {
 		id := yarn.NodeID{Host: fmt.Sprintf("host%05d", i), Port: 1}
-		w.must(tb, &input.RegisterNode{ID: id, Rack: fmt.Sprintf("rack%d", i/40), Total: yarn.NewResource(int64(s.perNode)*2048, 64)})
+		w.must(tb, &input.RegisterNode{ID: id, Rack: fmt.Sprintf("rack%d", i/40),
+			Total: yarn.NewResource(int64(s.perNode)*2048, 64)})
 		w.nodes = append(w.nodes, id)
 	}
 	w.addLabels(tb, s)
 	for i := range s.apps {
-		r := w.must(tb, &input.SubmitApplication{User: fmt.Sprintf("u%d", i%7), Queue: fmt.Sprintf("root.q%d", i%s.leaves) + map[bool]string{true: ".l"}[s.deep], Unmanaged: true, Label: s.label(i % s.leaves)})
+		r := w.must(tb, &input.SubmitApplication{User: fmt.Sprintf("u%d", i%7),
+			Queue: fmt.Sprintf("root.q%d", i%s.leaves) + map[bool]string{true: ".l"}[s.deep], Unmanaged: true,
+			Label: s.label(i % s.leaves)})
 		at := yarn.AttemptID{App: r.(*input.SubmitApplicationReply).ID, Attempt: 1}
 		w.must(tb, &input.RegisterAttempt{Attempt: at})
 		w.apps = append(w.apps, at)
@@ -114,7 +118,9 @@ func (w *plant) must(tb testing.TB, in input.Input) input.Reply {
 // demand makes every application ask for more containers than it will ever get.
 func (w *plant) demand(tb testing.TB, size yarn.Resource) {
 	for _, at := range w.apps {
-		w.must(tb, &input.Allocate{Attempt: at, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: size, Relax: true}}})
+		w.must(tb,
+			&input.Allocate{Attempt: at, Asks: []input.Ask{
+				{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: size, Relax: true}}})
 	}
 }
 
@@ -137,7 +143,8 @@ func (w *plant) turn(tb testing.TB) {
 	w.hb.RemovalsAcked = first + uint64(len(list)) - 1
 	for _, k := range w.p.st.Containers.On(w.p.st.Nodes.Get(w.p.st.Nodes.Find(w.hb.ID))) {
 		if k.State == yarn.ContainerAcquired {
-			w.hb.Statuses = append(w.hb.Statuses, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(k), State: yarn.ContainerCompleted})
+			w.hb.Statuses = append(w.hb.Statuses, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(k),
+				State: yarn.ContainerCompleted})
 		}
 	}
 	w.must(tb, &w.hb)
@@ -186,8 +193,11 @@ func BenchmarkPlanLabels(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100, 1
 // BenchmarkPlanScale measures whether the cost of a decision depends on the numbers of nodes,
 // leaves and applications. It should hardly do so.
 func BenchmarkPlanScale(b *testing.B) {
-	for _, s := range []plantSize{{10_000, 100, 1000, 8, false, 0}, {1000, 10, 1000, 8, false, 0}, {1000, 1000, 1000, 8, false, 0}, {1000, 100, 100, 8, false, 0}, {1000, 100, 10_000, 8, false, 0}, {10_000, 1000, 10_000, 8, false, 0}} {
-		b.Run(fmt.Sprintf("nodes=%d/leaves=%d/apps=%d", s.nodes, s.leaves, s.apps), func(b *testing.B) { benchmarkPlan(b, s) })
+	for _, s := range []plantSize{{10_000, 100, 1000, 8, false, 0}, {1000, 10, 1000, 8, false, 0},
+		{1000, 1000, 1000, 8, false, 0}, {1000, 100, 100, 8, false, 0}, {1000, 100, 10_000, 8, false, 0},
+		{10_000, 1000, 10_000, 8, false, 0}} {
+		b.Run(fmt.Sprintf("nodes=%d/leaves=%d/apps=%d", s.nodes, s.leaves, s.apps),
+			func(b *testing.B) { benchmarkPlan(b, s) })
 	}
 }
 
@@ -200,9 +210,16 @@ func BenchmarkPlanGrowth(b *testing.B) {
 		sizes []int
 		size  func(n int) plantSize
 	}{
-		{"nodes", []int{1000, 10_000, 50_000}, func(n int) plantSize { return plantSize{nodes: n, leaves: 100, apps: 1000, perNode: 8} }},
-		{"queues", []int{100, 1000, 9999}, func(n int) plantSize { return plantSize{nodes: 1000, leaves: n, apps: 10_000, perNode: 8} }},
-		{"applications", []int{1000, 10_000, 100_000}, func(n int) plantSize { return plantSize{nodes: 1000, leaves: 100, apps: n, perNode: 8} }},
+		{"nodes", []int{1000, 10_000, 50_000}, func(
+			n int) plantSize {
+			return plantSize{nodes: n, leaves: 100, apps: 1000, perNode: 8}
+		}},
+		{"queues", []int{100, 1000, 9999}, func(
+			n int) plantSize {
+			return plantSize{nodes: 1000, leaves: n, apps: 10_000, perNode: 8}
+		}},
+		{"applications", []int{1000, 10_000, 100_000},
+			func(n int) plantSize { return plantSize{nodes: 1000, leaves: 100, apps: n, perNode: 8} }},
 	} {
 		for _, n := range kind.sizes {
 			b.Run(fmt.Sprintf("%s=%d", kind.name, n), func(b *testing.B) {
@@ -225,9 +242,12 @@ func BenchmarkPlanDominant(b *testing.B) { benchmarkPlan(b, plantSize{1000, 100,
 func BenchmarkBlocked(b *testing.B) {
 	w := newPlant(b, plantSize{100, 1, 10_000, 8, false, 0}, Options{})
 	w.must(b, &input.SetQueues{Properties: []input.Property{
-		{Name: confPrefix + "root.queues", Value: "q0,rest"}, {Name: confPrefix + "root.q0.capacity", Value: "10"}, {Name: confPrefix + "root.rest.capacity", Value: "90"},
-		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"}, {Name: confPrefix + "maximum-applications", Value: "100000"},
-		{Name: confPrefix + "root.q0.minimum-user-limit-percent", Value: "10"}, {Name: confPrefix + "root.q0.user-limit-factor", Value: "0.05"}}})
+		{Name: confPrefix + "root.queues", Value: "q0,rest"}, {Name: confPrefix + "root.q0.capacity", Value: "10"},
+		{Name: confPrefix + "root.rest.capacity", Value: "90"},
+		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"},
+		{Name: confPrefix + "maximum-applications", Value: "100000"},
+		{Name: confPrefix + "root.q0.minimum-user-limit-percent", Value: "10"},
+		{Name: confPrefix + "root.q0.user-limit-factor", Value: "0.05"}}})
 	w.demand(b, yarn.NewResource(2048, 1))
 	for range 400 {
 		w.must(b, &input.NodeHeartbeat{ID: w.nodes[w.next%100]})
@@ -278,7 +298,9 @@ func BenchmarkEagerAsk(b *testing.B) {
 		at := w.apps[i%len(w.apps)]
 		i++
 		a := w.p.st.Apps.Get(w.p.st.Apps.ByID(at.App))
-		in := &input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(2048, 1), Relax: true}}}
+		in := &input.Allocate{Attempt: at, Response: a.Response,
+			Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(2048, 1),
+				Relax: true}}}
 		for _, k := range w.p.st.Containers.Of(a) {
 			if k.State.Live() {
 				in.Releases = append(in.Releases, w.p.st.Apps.ContainerID(k))
@@ -307,10 +329,13 @@ func BenchmarkNew(b *testing.B) {
 // limit of the queue or of their user, and a function that submits one more.
 func behindMany(b *testing.B, kind string) (w *plant, submit func() yarn.ApplicationID) {
 	w = newPlant(b, plantSize{100, 1, 0, 8, false, 0}, Options{})
-	props := []input.Property{{Name: confPrefix + "root.queues", Value: "q0"}, {Name: confPrefix + "root.q0.capacity", Value: "100"},
-		{Name: confPrefix + "maximum-am-resource-percent", Value: "0.1"}, {Name: confPrefix + "maximum-applications", Value: "100000"}}
+	props := []input.Property{{Name: confPrefix + "root.queues", Value: "q0"},
+		{Name: confPrefix + "root.q0.capacity", Value: "100"},
+		{Name: confPrefix + "maximum-am-resource-percent", Value: "0.1"},
+		{Name: confPrefix + "maximum-applications", Value: "100000"}}
 	if kind == "user" {
-		props = append(props, input.Property{Name: confPrefix + "root.q0.user-limit-factor", Value: "0.5"}, input.Property{Name: confPrefix + "root.q0.maximum-applications", Value: "100000"})
+		props = append(props, input.Property{Name: confPrefix + "root.q0.user-limit-factor", Value: "0.5"},
+			input.Property{Name: confPrefix + "root.q0.maximum-applications", Value: "100000"})
 	}
 	w.must(b, &input.SetQueues{Properties: props})
 	submit = func() yarn.ApplicationID {

@@ -34,7 +34,8 @@ func (as *asks) checkDemand(slot state.AppSlot, in *input.Allocate) *input.Refus
 			}
 		}
 		if places[k.Key] > maxLocations {
-			return input.Refusef(input.TooLarge, "ask for racks instead of hosts", "priority %d asks at more than %d hosts and racks", k.Key.Priority, maxLocations)
+			return input.Refusef(input.TooLarge, "ask for racks instead of hosts",
+				"priority %d asks at more than %d hosts and racks", k.Key.Priority, maxLocations)
 		}
 	}
 	for i := range in.Updates {
@@ -49,11 +50,15 @@ func (as *asks) demandFault(a *state.App, in *input.Allocate, demand yarn.Resour
 	}
 	switch {
 	case !demand.Within(uniform(yarn.MaxDemand)):
-		return input.Refusef(input.InvalidAsk, "ask for less", "the application would wait for %s, at most %d of each kind are taken", as.sched.Config.Kinds.Format(demand), yarn.MaxDemand)
+		return input.Refusef(input.InvalidAsk, "ask for less",
+			"the application would wait for %s, at most %d of each kind are taken", as.sched.Config.Kinds.Format(demand),
+			yarn.MaxDemand)
 	case keys > maxKeys:
-		return input.Refusef(input.TooLarge, "ask under fewer keys", "the application would have more than %d keys of priority and allocation request id", maxKeys)
+		return input.Refusef(input.TooLarge, "ask under fewer keys",
+			"the application would have more than %d keys of priority and allocation request id", maxKeys)
 	case len(a.Blacklist)+len(in.BlacklistAdd) > maxBlacklist:
-		return input.Refusef(input.TooLarge, "take names off the blacklist", "the blacklist would have more than %d names", maxBlacklist)
+		return input.Refusef(input.TooLarge, "take names off the blacklist",
+			"the blacklist would have more than %d names", maxBlacklist)
 	}
 	return nil
 }

@@ -112,9 +112,11 @@ func TestDemandIsBounded(t *testing.T) {
 // that it names. One AM must not keep the leader busy.
 func TestManyAskLocations(t *testing.T) {
 	h := newHouse(t, 1, false)
-	in := &input.Allocate{Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1)}}}
+	in := &input.Allocate{Asks: []input.Ask{
+		{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1)}}}
 	for i := range input.MaxEntries - 1 {
-		in.Asks = append(in.Asks, input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: fmt.Sprint("h", i), Count: 1, Size: yarn.NewResource(1024, 1)})
+		in.Asks = append(in.Asks, input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: fmt.Sprint("h", i), Count: 1,
+			Size: yarn.NewResource(1024, 1)})
 	}
 	growth.InTime(t, "to name 100,000 hosts under one key", func() {
 		for range 5 {
@@ -144,7 +146,8 @@ hb n1`)
 		t.Fatalf("%d reservations", w.p.st.Reservations.Len())
 	}
 	nothing := parseAsk("0x1G@1", true)
-	w.direct(func(p *Planner) { p.attempts.asks.store(slot, []input.Ask{nothing}, nil) }) // as a late repeat of a call does; its answer delivers nothing
+	// as a late repeat of a call does; its answer delivers nothing
+	w.direct(func(p *Planner) { p.attempts.asks.store(slot, []input.Ask{nothing}, nil) })
 	w.tellAll("node lose n2\nhb n1\ncomplete other 1\ncomplete other 2\nhb n1")
 	if w.p.st.Reservations.Len() != 0 {
 		t.Errorf("%d reservations are left", w.p.st.Reservations.Len())

@@ -19,7 +19,8 @@ func (cl cluster) raiseLevel(in *input.RaiseLevel) input.Reply {
 	case in.Level <= cl.st.Meta.Level:
 		return input.Refuse(in, input.Refusef(input.AlreadyDone, "", "the feature level is %d", cl.st.Meta.Level))
 	case in.Level > cl.level:
-		return input.Refuse(in, input.Refusef(input.InvalidRequest, "upgrade all replicas first", "the leader knows level %d, not %d", cl.level, in.Level))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "upgrade all replicas first",
+			"the leader knows level %d, not %d", cl.level, in.Level))
 	}
 	cl.sched.Emit(&event.LevelRaised{Level: in.Level})
 	return in.NewReply()
@@ -54,10 +55,14 @@ func (cl cluster) setAutopilot(in *input.SetAutopilot) input.Reply {
 	case !inRange(in.LastContactMillis, 1) || !inRange(in.StabilizationMillis, 0):
 		return refuse("see \"rmd autopilot get\"", "autopilot's thresholds must be positive, and a year at most")
 	}
-	e := &event.AutopilotSet{CleanupDeadServers: in.CleanupDeadServers, DeadServerMillis: in.DeadServerMillis, MinQuorum: in.MinQuorum,
-		LastContactMillis: in.LastContactMillis, MaxTrailingLogs: in.MaxTrailingLogs, StabilizationMillis: in.StabilizationMillis}
-	now := state.Autopilot{Set: true, CleanupDeadServers: e.CleanupDeadServers, DeadServerMillis: e.DeadServerMillis, MinQuorum: e.MinQuorum,
-		LastContactMillis: e.LastContactMillis, MaxTrailingLogs: e.MaxTrailingLogs, StabilizationMillis: e.StabilizationMillis}
+	e := &event.AutopilotSet{CleanupDeadServers: in.CleanupDeadServers, DeadServerMillis: in.DeadServerMillis,
+		MinQuorum:         in.MinQuorum,
+		LastContactMillis: in.LastContactMillis, MaxTrailingLogs: in.MaxTrailingLogs,
+		StabilizationMillis: in.StabilizationMillis}
+	now := state.Autopilot{Set: true, CleanupDeadServers: e.CleanupDeadServers, DeadServerMillis: e.DeadServerMillis,
+		MinQuorum:         e.MinQuorum,
+		LastContactMillis: e.LastContactMillis, MaxTrailingLogs: e.MaxTrailingLogs,
+		StabilizationMillis: e.StabilizationMillis}
 	if now != cl.st.Autopilot {
 		cl.sched.Emit(e)
 	}

@@ -25,10 +25,12 @@ func (cs containers) signal(in *input.SignalContainer) input.Reply {
 	id := in.Container
 	slot := cs.st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})
 	if slot == 0 || cs.st.Apps.ContainerID(cs.st.Containers.Get(slot)) != id || !cs.st.Containers.Get(slot).OnNode {
-		return input.Refuse(in, input.Refusef(input.NoSuchContainer, "list them with \"rmd app containers\"", "there is no container %s", id))
+		return input.Refuse(in, input.Refusef(input.NoSuchContainer, "list them with \"rmd app containers\"",
+			"there is no container %s", id))
 	}
 	if in.Command < 1 || in.Command > signals {
-		return input.Refuse(in, input.Refusef(input.InvalidRequest, "use 1 to 3", "there is no signal %d for containers", in.Command))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "use 1 to 3",
+			"there is no signal %d for containers", in.Command))
 	}
 	if c := cs.st.Containers.Get(slot); c.State.Live() && c.Signal != in.Command {
 		cs.sched.Emit(&event.ContainerSignalled{Container: cs.st.Apps.Ref(c), Command: in.Command})
@@ -57,7 +59,8 @@ func (cs containers) expire(in *input.ExpireContainers) input.Reply {
 
 func (cs containers) cancelReservation(in *input.CancelReservation) input.Reply {
 	if cs.st.Reservations.Find(in.Number) == 0 {
-		return input.Refuse(in, input.Refusef(input.NoSuchReservation, "see \"rmd reservation list\"", "there is no reservation r%d", in.Number))
+		return input.Refuse(in, input.Refusef(input.NoSuchReservation, "see \"rmd reservation list\"",
+			"there is no reservation r%d", in.Number))
 	}
 	cs.sched.CancelReservation(in.Number)
 	return in.NewReply()

@@ -68,7 +68,8 @@ func quietQueues(conf ...string) (props []input.Property) {
 func (q *quiet) lead(p *Planner) {
 	expiry := leader.Expiry{NodeMillis: 100 * aYear, AttemptMillis: 100 * aYear}
 	q.p = p
-	q.core = leader.NewCore[struct{}](leader.CoreConfig{TickInterval: time.Second, BatchEvents: 1 << 20, BatchBytes: 1 << 30, MaxInFlight: 1,
+	q.core = leader.NewCore[struct{}](leader.CoreConfig{TickInterval: time.Second, BatchEvents: 1 << 20,
+		BatchBytes: 1 << 30, MaxInFlight: 1,
 		Expiry: func(*state.State) leader.Expiry { return expiry }}, p, leader.Start{})
 }
 
@@ -130,7 +131,8 @@ func (q *quiet) until(at int64) int {
 
 func (q *quiet) node(host string, memory int64) {
 	q.Helper()
-	q.do(&input.RegisterNode{ID: yarn.NodeID{Host: host, Port: 1}, Rack: "r", Total: yarn.NewResource(memory, memory/1024)})
+	q.do(&input.RegisterNode{ID: yarn.NodeID{Host: host, Port: 1}, Rack: "r",
+		Total: yarn.NewResource(memory, memory/1024)})
 }
 
 // unmanaged submits an application whose AM registers at once.
@@ -179,7 +181,8 @@ func TestDeadlines(t *testing.T) {
 		"node above the largest size": {
 			start: func(q *quiet) int64 {
 				q.p.sched.Begin(q.now)
-				q.p.sched.Emit(&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "r", Total: yarn.NewResource(2*yarn.MaxAmount, 1)})
+				q.p.sched.Emit(&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "r",
+					Total: yarn.NewResource(2*yarn.MaxAmount, 1)})
 				return 0
 			},
 			met: func(q *quiet) bool { return q.p.st.Nodes.Get(1).Total[yarn.Memory] == yarn.MaxAmount },
@@ -276,13 +279,15 @@ func TestDeadlines(t *testing.T) {
 				q.node("n", 8192)
 				q.ask(q.unmanaged("a", "ann"), 1, 1024)
 				q.p.sched.Begin(q.now)
-				q.p.sched.Emit(&event.PreemptionAsked{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}, Queue: "root.b", Cause: yarn.PreemptGuarantee, DeadlineMillis: q.now + 15_000})
+				q.p.sched.Emit(&event.PreemptionAsked{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}, Queue: "root.b",
+					Cause: yarn.PreemptGuarantee, DeadlineMillis: q.now + 15_000})
 				return q.now + 15_000
 			},
 			met: func(q *quiet) bool { return q.p.st.Preemptions.Len() == 0 },
 		},
 		"guarantee of a queue": {
-			conf: []string{"yarn.resourcemanager.scheduler.monitor.enable", "true", confPrefix + "preemption.guarantee-wait-ms", "60000"},
+			conf: []string{"yarn.resourcemanager.scheduler.monitor.enable", "true",
+				confPrefix + "preemption.guarantee-wait-ms", "60000"},
 			start: func(q *quiet) int64 {
 				q.node("n", 8192)
 				q.ask(q.unmanaged("a", "ann"), 8, 1024)
@@ -313,7 +318,8 @@ func TestDeadlines(t *testing.T) {
 			met: func(q *quiet) bool { return q.p.sched.FirstLeaseEnd() > leaseEnd },
 		},
 		"idle dynamic queue": {
-			conf: []string{confPrefix + "root.a.capacity", "1w", confPrefix + "root.b.capacity", "1w", confPrefix + "root.a.auto-queue-creation-v2.enabled", "true"},
+			conf: []string{confPrefix + "root.a.capacity", "1w", confPrefix + "root.b.capacity", "1w",
+				confPrefix + "root.a.auto-queue-creation-v2.enabled", "true"},
 			start: func(q *quiet) int64 {
 				id := q.unmanaged("root.a.ann", "ann")
 				q.do(&input.KillApplication{ID: id.App})
@@ -422,19 +428,23 @@ func TestLiftedLimits(t *testing.T) {
 			q.do(&input.NodeHeartbeat{ID: yarn.NodeID{Host: "m", Port: 1}, Unhealthy: true})
 			return onOneNode(q)
 		}, func(q *quiet) { q.do(&input.NodeHeartbeat{ID: yarn.NodeID{Host: "m", Port: 1}, Full: true}) }},
-		{"a node loses its label", append([]string{"yarn.node-labels.enabled", "true"}, quarter...), func(q *quiet) yarn.ApplicationID {
-			q.node("m", 8192)
-			q.do(&input.SetLabels{Labels: []input.Label{{Name: "x", Exclusive: true}}})
-			q.do(&input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: "m"}, Labels: []string{"x"}}}})
-			return onOneNode(q)
-		}, func(q *quiet) {
-			q.do(&input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: "m"}}}})
-		}},
+		{"a node loses its label", append([]string{"yarn.node-labels.enabled", "true"}, quarter...),
+			func(q *quiet) yarn.ApplicationID {
+				q.node("m", 8192)
+				q.do(&input.SetLabels{Labels: []input.Label{{Name: "x", Exclusive: true}}})
+				q.do(&input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: "m"}, Labels: []string{"x"}}}})
+				return onOneNode(q)
+			}, func(q *quiet) {
+				q.do(&input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: "m"}}}})
+			}},
 		{"a larger share for AMs", quarter, onOneNode, conf(confPrefix+"maximum-am-resource-percent", "0.5")},
-		{"another application of the queue ends", quarter, onOneNode, func(q *quiet) { q.do(&input.KillApplication{ID: first(q).ID}) }},
-		{"another application leaves the queue", quarter, onOneNode, func(q *quiet) { q.do(&input.MoveApplication{ID: first(q).ID, Queue: "a"}) }},
+		{"another application of the queue ends", quarter, onOneNode,
+			func(q *quiet) { q.do(&input.KillApplication{ID: first(q).ID}) }},
+		{"another application leaves the queue", quarter, onOneNode,
+			func(q *quiet) { q.do(&input.MoveApplication{ID: first(q).ID, Queue: "a"}) }},
 		{"another queue uses less", quarter, beside, usesLess},
-		{"fewer users ask", append([]string{confPrefix + "root.b.minimum-user-limit-percent", "10", confPrefix + "root.b.user-limit-factor", "2"}, quarter...),
+		{"fewer users ask", append([]string{confPrefix + "root.b.minimum-user-limit-percent", "10",
+			confPrefix + "root.b.user-limit-factor", "2"}, quarter...),
 			func(q *quiet) yarn.ApplicationID {
 				q.node("n", 16<<10)
 				q.managed("b", "bob", 2048)
@@ -447,8 +457,10 @@ func TestLiftedLimits(t *testing.T) {
 					q.ask(q.p.st.Apps.Get(q.p.st.Apps.Find(seq)).AttemptID(), 0, 8192)
 				}
 			}},
-		{"a dynamic queue is removed", append([]string{confPrefix + "root.a.capacity", "1w", confPrefix + "root.b.capacity", "1w",
-			confPrefix + "root.b.user-limit-factor", "1", confPrefix + "root.auto-queue-creation-v2.enabled", "true"}, quarter...),
+		{"a dynamic queue is removed", append([]string{confPrefix + "root.a.capacity", "1w",
+			confPrefix + "root.b.capacity", "1w",
+			confPrefix + "root.b.user-limit-factor", "1", confPrefix + "root.auto-queue-creation-v2.enabled", "true"},
+			quarter...),
 			func(q *quiet) yarn.ApplicationID {
 				q.node("n", 32<<10)
 				q.do(&input.KillApplication{ID: q.unmanaged("root.c", "ann").App})
@@ -466,8 +478,10 @@ func TestLiftedLimits(t *testing.T) {
 				q.do(&input.KillApplication{ID: first(q).ID})
 				q.do(&input.ManageQueues{})
 			}},
-		{"more applications may run", []string{confPrefix + "max-parallel-apps", "1"}, onOneNode, conf(confPrefix+"max-parallel-apps", "2")},
-		{"one application fewer runs", []string{confPrefix + "max-parallel-apps", "1"}, onOneNode, func(q *quiet) { q.do(&input.KillApplication{ID: first(q).ID}) }},
+		{"more applications may run", []string{confPrefix + "max-parallel-apps", "1"}, onOneNode,
+			conf(confPrefix+"max-parallel-apps", "2")},
+		{"one application fewer runs", []string{confPrefix + "max-parallel-apps", "1"}, onOneNode,
+			func(q *quiet) { q.do(&input.KillApplication{ID: first(q).ID}) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q := newQuiet(t, c.conf...)

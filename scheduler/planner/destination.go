@@ -27,9 +27,11 @@ type destinations struct{ views *views.Views }
 // of returns the queue of an application: the one that placement rules choose, or else
 // the one that it names.
 func (ds destinations) of(in *input.SubmitApplication) (destination, *input.Refusal) {
-	placed := ds.views.Config.Place(placement.Submission{User: in.User, Groups: in.Groups, Application: in.Name, Queue: in.Queue, Tags: in.Tags, TagGroups: in.TagGroups})
+	placed := ds.views.Config.Place(placement.Submission{User: in.User, Groups: in.Groups, Application: in.Name,
+		Queue: in.Queue, Tags: in.Tags, TagGroups: in.TagGroups})
 	if placed.Rejected {
-		return destination{}, input.Refusef(input.PlacementRejected, "\"rmd queue place\" says which rule, and why", "a placement rule rejects the application")
+		return destination{}, input.Refusef(input.PlacementRejected, "\"rmd queue place\" says which rule, and why",
+			"a placement rule rejects the application")
 	}
 	name := cmp.Or(placed.Queue, in.Queue, "default")
 	if _, err := ds.views.Config.Lookup(name); errors.Is(err, capacity.ErrNoSuchQueue) && strings.Contains(name, ".") {
@@ -53,7 +55,8 @@ func (ds destinations) leafNamed(name string) (int, *input.Refusal) {
 	case err != nil:
 		return 0, input.Refusef(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
 	case !ds.views.Config.Queues[i].Leaf:
-		return 0, input.Refusef(input.QueueNotLeaf, "name one of its leaves", "%s is a parent queue", ds.views.Config.Queues[i].Path)
+		return 0, input.Refusef(input.QueueNotLeaf, "name one of its leaves", "%s is a parent queue",
+			ds.views.Config.Queues[i].Path)
 	}
 	return i, nil
 }
@@ -68,15 +71,18 @@ func (ds destinations) roomInQueue(leaf int, user string) *input.Refusal {
 		return nil // YARN does not limit the number of applications there
 	}
 	if most := ds.views.Config.MaxApplications(leaf, ds.views.TreeOf); int64(q.Apps()) >= most {
-		return input.Refusef(input.QueueFull, "wait for applications to end, or raise maximum-applications", "queue %s holds its maximum of %d applications", q.Path, most)
+		return input.Refusef(input.QueueFull, "wait for applications to end, or raise maximum-applications",
+			"queue %s holds its maximum of %d applications", q.Path, most)
 	}
 	apps := int64(0)
 	if u := ds.views.State.Users.Find(ds.views.State.Queues.Find(q.Path), ds.views.State.Names.Find(user)); u != 0 {
 		// As in YARN, non-runnable applications do not count.
 		apps = int64(ds.views.State.Users.Get(u).Active + ds.views.State.Users.Get(u).Pending)
 	}
-	if most := ds.views.Config.MaxApplicationsPerUser(leaf, ds.views.TreeOf); apps >= most { // may be 0: a share of a small maximum
-		return input.Refusef(input.QueueFull, "wait for applications to end, or raise maximum-applications or minimum-user-limit-percent",
+	// may be 0: a share of a small maximum
+	if most := ds.views.Config.MaxApplicationsPerUser(leaf, ds.views.TreeOf); apps >= most {
+		return input.Refusef(input.QueueFull,
+			"wait for applications to end, or raise maximum-applications or minimum-user-limit-percent",
 			"user %s has the maximum of %d applications in %s", user, most, q.Path)
 	}
 	return nil
@@ -86,7 +92,8 @@ func (ds destinations) roomInQueue(leaf int, user string) *input.Refusal {
 func (ds destinations) running(i int32) *input.Refusal {
 	for ; i >= 0; i = int32(ds.views.Config.Queues[i].Parent) {
 		if a := ds.views.Queue(i); a.State != yarn.QueueRunning {
-			return input.Refusef(input.QueueStopped, "start it with \"rmd queue start\" or use another queue", "queue %s is %s", a.Path, a.State)
+			return input.Refusef(input.QueueStopped, "start it with \"rmd queue start\" or use another queue", "queue %s is %s",
+				a.Path, a.State)
 		}
 	}
 	return nil
@@ -103,7 +110,8 @@ func (ds destinations) newQueue(name string, placed placement.Result) (destinati
 		queues := ds.views.Config.Candidates(create)
 		return destination{create: queues, queue: &queues[len(queues)-1], placed: placed}, nil
 	case placed.Queue != "" || ds.createsBelow(name):
-		return destination{}, input.Refusef(input.QueueNotCreated, "see \"rmd queue list\", and auto-queue-creation-v2 of the queue above", "%v", err)
+		return destination{}, input.Refusef(input.QueueNotCreated,
+			"see \"rmd queue list\", and auto-queue-creation-v2 of the queue above", "%v", err)
 	}
 	return destination{}, input.Refusef(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
 }
@@ -137,11 +145,13 @@ func (ds destinations) roomAt(to destination, user string) *input.Refusal {
 	}
 	for i := range to.create {
 		if q := &to.create[i]; q.State != yarn.QueueRunning {
-			return input.Refusef(input.QueueStopped, "remove \"state\" from the template", "queue %s would be created %s", q.Path, q.State)
+			return input.Refusef(input.QueueStopped, "remove \"state\" from the template", "queue %s would be created %s",
+				q.Path, q.State)
 		}
 	}
 	if to.queue.MaximumApplications == 0 && to.queue.Creation != capacity.Legacy {
-		return input.Refusef(input.QueueFull, "raise maximum-applications in the template", "queue %s holds its maximum of 0 applications", to.queue.Path)
+		return input.Refusef(input.QueueFull, "raise maximum-applications in the template",
+			"queue %s holds its maximum of 0 applications", to.queue.Path)
 	}
 	return ds.running(int32(to.create[0].Parent))
 }
@@ -154,14 +164,16 @@ func (ds destinations) belowManaged(path string) bool {
 
 // newManaged returns the destination of an application in a leaf that must be created below a
 // managed parent. Only a placement rule may choose such a leaf.
-func (ds destinations) newManaged(name string, create []yarn.DynamicQueue, err error, placed placement.Result) (destination, *input.Refusal) {
+func (ds destinations) newManaged(name string, create []yarn.DynamicQueue, err error,
+	placed placement.Result) (destination, *input.Refusal) {
 	switch {
 	case placed.Queue == "" && err != nil:
 		return destination{}, input.Refusef(input.NoSuchQueue, "see \"rmd queue list\"", "there is no queue %q", name)
 	case placed.Queue == "":
 		return destination{}, notMapped(name)
 	case err != nil:
-		return destination{}, input.Refusef(input.QueueNotCreated, "see \"rmd queue list\", and auto-create-child-queue of the queue above", "%v", err)
+		return destination{}, input.Refusef(input.QueueNotCreated,
+			"see \"rmd queue list\", and auto-create-child-queue of the queue above", "%v", err)
 	}
 	queues := ds.views.Config.Candidates(create)
 	return destination{create: queues, queue: &queues[0], placed: placed}, nil

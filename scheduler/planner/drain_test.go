@@ -21,7 +21,8 @@ func TestDrainNodes(t *testing.T) {
 			}
 		}
 	}
-	if f := h.refused(&input.DrainNodes{IDs: []yarn.NodeID{h.nodes[0], {Host: "nobody", Port: 1}}}); f == nil || f.Reason != input.NoSuchNode {
+	if f := h.refused(&input.DrainNodes{IDs: []yarn.NodeID{h.nodes[0], {Host: "nobody", Port: 1}}}); f == nil ||
+		f.Reason != input.NoSuchNode {
 		t.Errorf("with a node that is not known: %v", f)
 	}
 	if f := h.refused(&input.DrainNodes{}); f == nil || f.Reason != input.InvalidRequest {
@@ -31,7 +32,8 @@ func TestDrainNodes(t *testing.T) {
 
 	h.must(t, &input.DrainNode{ID: h.nodes[1]})
 	h.must(t, &input.DrainNode{ID: h.nodes[2], Now: true})
-	in := &input.DrainNodes{IDs: []yarn.NodeID{h.nodes[0], h.nodes[1], h.nodes[2], h.nodes[0]}, DeadlineMillis: h.now + 60_000}
+	in := &input.DrainNodes{IDs: []yarn.NodeID{h.nodes[0], h.nodes[1], h.nodes[2], h.nodes[0]},
+		DeadlineMillis: h.now + 60_000}
 	for range 2 {
 		h.must(t, in)
 		states(yarn.NodeDecommissioning, yarn.NodeDecommissioning, yarn.NodeDecommissioned, yarn.NodeRunning)

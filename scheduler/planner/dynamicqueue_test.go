@@ -71,7 +71,8 @@ func TestManyQueues(t *testing.T) {
 	for wave := range waves {
 		var ids []yarn.ApplicationID
 		for i := range users {
-			r := w.plan(&input.SubmitApplication{Name: "a", User: fmt.Sprintf("u%d", i), Queue: fmt.Sprintf("root.users.g%02d.u%d", wave, i), Unmanaged: true}).(*input.SubmitApplicationReply)
+			r := w.plan(&input.SubmitApplication{Name: "a", User: fmt.Sprintf("u%d", i),
+				Queue: fmt.Sprintf("root.users.g%02d.u%d", wave, i), Unmanaged: true}).(*input.SubmitApplicationReply)
 			if r.Refused() != nil {
 				t.Fatalf("queue %d of wave %d: %v", i, wave, r.Refused())
 			}
@@ -164,10 +165,12 @@ func benchLeaves(b *testing.B, leaves int) {
 		}
 	})
 	for i := range 10 {
-		r := w.plan(&input.SubmitApplication{Name: "a", User: "u", Queue: fmt.Sprintf("root.users.u%05d", i*(leaves/10)), Unmanaged: true}).(*input.SubmitApplicationReply)
+		r := w.plan(&input.SubmitApplication{Name: "a", User: "u", Queue: fmt.Sprintf("root.users.u%05d", i*(leaves/10)),
+			Unmanaged: true}).(*input.SubmitApplicationReply)
 		id := yarn.AttemptID{App: r.ID, Attempt: 1}
 		w.plan(&input.RegisterAttempt{Attempt: id})
-		asked := w.plan(&input.Allocate{Attempt: id, Asks: []input.Ask{{Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1), Relax: true}}})
+		asked := w.plan(&input.Allocate{Attempt: id,
+			Asks: []input.Ask{{Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1), Relax: true}}})
 		if asked.Refused() != nil {
 			b.Fatal(asked.Refused())
 		}

@@ -22,12 +22,14 @@ func TestExplainBalance(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(balanceStory + "\nask app2 1x3G")
 	p := w.explained("app2").Preemption
-	if p == nil || !strings.Contains(p.Text, "root.b has its guarantee, and 1 GiB · 0 vc less than its part of what is left; nothing is killed: a container of 3 GiB · 1 vc would be more than that") {
+	if p == nil || !strings.Contains(p.Text,
+		"root.b has its guarantee, and 1 GiB · 0 vc less than its part of what is left; nothing is killed: a container of 3 GiB · 1 vc would be more than that") {
 		t.Errorf("of a large container: %+v", p)
 	}
 	w.tellAll("ask app2 0x3G\nask app2 2x1G")
 	d := w.preemption()
-	for i, text := range []string{"must give 1 GiB · 1 vc: it has more of what is left than its part", "has its guarantee; waits for its part of what is left: 1 GiB · 0 vc more"} {
+	for i, text := range []string{"must give 1 GiB · 1 vc: it has more of what is left than its part",
+		"has its guarantee; waits for its part of what is left: 1 GiB · 0 vc more"} {
 		if d.Queues[i].Text != text {
 			t.Errorf("queue %s is explained as %q, want %q", d.Queues[i].Path, d.Queues[i].Text, text)
 		}
@@ -36,12 +38,15 @@ func TestExplainBalance(t *testing.T) {
 		t.Errorf("%s is entitled to %s and gives %s, want 6 GiB · 0 vc and 1 GiB · 1 vc",
 			d.Queues[0].Path, d.Queues[0].Entitled, d.Queues[0].Gives)
 	}
-	if p = w.explained("app2").Preemption; p == nil || !strings.HasSuffix(p.Text, "other queues must give, and the next rounds choose containers if some free enough on one node") {
+	if p = w.explained("app2").Preemption; p == nil ||
+		!strings.HasSuffix(p.Text,
+			"other queues must give, and the next rounds choose containers if some free enough on one node") {
 		t.Errorf("after the ask for small containers app2 hears %+v, want that other queues must give",
 			p)
 	}
 	w.tellAll("round quiet")
-	w.bothHear("BALANCE", "root.b has less of what is left than its part, root.a was 4 GiB · 7 vc over its own; cheapest of 8 sets")
+	w.bothHear("BALANCE",
+		"root.b has less of what is left than its part, root.a was 4 GiB · 7 vc over its own; cheapest of 8 sets")
 }
 
 // bothHear requires that app2 gains and app1 loses one set, with the given cause and text.
@@ -62,9 +67,11 @@ func (w *world) bothHear(cause, text string) {
 // more work than its wait is worth.
 func TestExplainBalanceTooDear(t *testing.T) {
 	w := newWorld(t)
-	w.tellAll(strings.Replace(balanceStory, "max=8G preempt", "max=8G preempt preemption.max-lost-work-ms=1000", 1) + "\nwait 600\napp app3 user=u2 queue=b\nask app3 1x1G\nround")
+	w.tellAll(strings.Replace(balanceStory, "max=8G preempt", "max=8G preempt preemption.max-lost-work-ms=1000", 1) +
+		"\nwait 600\napp app3 user=u2 queue=b\nask app3 1x1G\nround")
 	p := w.explained("app3").Preemption
-	if p == nil || p.Dear == nil || !strings.Contains(p.Text, "less than its part of what is left; nothing is killed: the cheapest choice (1 container on n1") {
+	if p == nil || p.Dear == nil || !strings.Contains(p.Text,
+		"less than its part of what is left; nothing is killed: the cheapest choice (1 container on n1") {
 		t.Errorf("app3 hears %+v, want a set that loses too much work (Dear), with 1 container on n1",
 			p)
 	}
@@ -85,22 +92,28 @@ hb n1 quiet`
 func TestExplainQueuePriority(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(rankStory)
-	if p := w.explained("app2").Preemption; p == nil || !strings.HasSuffix(p.Text, "no other queue uses more than its own") {
+	if p := w.explained("app2").Preemption; p == nil ||
+		!strings.HasSuffix(p.Text, "no other queue uses more than its own") {
 		t.Errorf("before it has waited: %+v", p)
 	}
 	w.tellAll("wait 2\nask app1 1x1G")
-	if p := w.explained("app2").Preemption; p == nil || !strings.HasSuffix(p.Text, "other queues must give, and the next rounds choose containers if some free enough on one node") {
+	if p := w.explained("app2").Preemption; p == nil ||
+		!strings.HasSuffix(p.Text,
+			"other queues must give, and the next rounds choose containers if some free enough on one node") {
 		t.Errorf("before a round: %+v", p)
 	}
 	if d := w.preemption(); len(d.Next.Warns) != 1 || d.Next.Warns[0].Cause != "QUEUE_PRIORITY" {
 		t.Errorf("the next round warns %+v, want one set with cause QUEUE_PRIORITY", d.Next.Warns)
 	}
 	w.tellAll("round quiet")
-	w.bothHear("QUEUE_PRIORITY", "root.a has priority over root.b and was 10 GiB · 1 vc under its guarantee; cheapest of 3 sets")
+	w.bothHear("QUEUE_PRIORITY",
+		"root.a has priority over root.b and was 10 GiB · 1 vc under its guarantee; cheapest of 3 sets")
 
 	w = newWorld(t)
-	w.tellAll(strings.Replace(rankStory, "reserved-container-delay-ms=1000 preempt", "reserved-container-delay-ms=1000 preempt preemption.max-lost-work-ms=1000", 1) + "\nwait 2\nround\nask app1 1x1G")
-	if p := w.explained("app2").Preemption; p == nil || p.Dear == nil || !strings.Contains(p.Text, "nothing is killed: the cheapest choice (1 container on n1") {
+	w.tellAll(strings.Replace(rankStory, "reserved-container-delay-ms=1000 preempt",
+		"reserved-container-delay-ms=1000 preempt preemption.max-lost-work-ms=1000", 1) + "\nwait 2\nround\nask app1 1x1G")
+	if p := w.explained("app2").Preemption; p == nil || p.Dear == nil ||
+		!strings.Contains(p.Text, "nothing is killed: the cheapest choice (1 container on n1") {
 		t.Errorf("too dear: %+v", p)
 	}
 }

@@ -23,7 +23,8 @@ func TestExplainLeases(t *testing.T) {
 			c, holder := st.Containers.Get(slot), st.Reservations.Get(st.Reservations.Find(l.Reservation)).App
 			borrows := must(explain.Application(r.p.sched, st.Apps.Get(c.App).ID)).Leases
 			lends := must(explain.Application(r.p.sched, st.Apps.Get(holder).ID)).Leases
-			if !hasLease(borrows, st.Apps.ContainerID(c).String(), false, l.DeadlineMillis) || !hasLease(lends, st.Apps.ContainerID(c).String(), true, l.DeadlineMillis) {
+			if !hasLease(borrows, st.Apps.ContainerID(c).String(), false, l.DeadlineMillis) ||
+				!hasLease(lends, st.Apps.ContainerID(c).String(), true, l.DeadlineMillis) {
 				t.Fatalf("%s has %+v: %+v and %+v", st.Apps.ContainerID(c), *l, borrows, lends)
 			}
 			seen[l.DeadlineMillis != 0]++

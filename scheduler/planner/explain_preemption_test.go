@@ -32,12 +32,14 @@ func TestExplainPreemption(t *testing.T) {
 	if w.p.st.Digest() != digest {
 		t.Fatal("the question changed the state")
 	}
-	if d.Mode != explain.PreemptionOn || d.Selector != "planned" || d.MaxWaitMillis != 15_000 || len(d.Warnings) != 0 || len(d.Next.Kills) != 0 {
+	if d.Mode != explain.PreemptionOn || d.Selector != "planned" || d.MaxWaitMillis != 15_000 || len(d.Warnings) != 0 ||
+		len(d.Next.Kills) != 0 {
 		t.Errorf("mode %s, selector %q, max wait %d ms, %d warnings, %d next kills, want %s, planned, 15000 ms, 0, 0",
 			d.Mode, d.Selector, d.MaxWaitMillis, len(d.Warnings), len(d.Next.Kills), explain.PreemptionOn)
 	}
 	a, b := d.Queues[0], d.Queues[1]
-	if a.Path != "root.a" || a.GuaranteedAmount["memory-mb"] != 4096 || a.UsedAmount["memory-mb"] != 8192 || a.GivesAmount["memory-mb"] == 0 || !strings.HasPrefix(a.Text, "must give ") {
+	if a.Path != "root.a" || a.GuaranteedAmount["memory-mb"] != 4096 || a.UsedAmount["memory-mb"] != 8192 ||
+		a.GivesAmount["memory-mb"] == 0 || !strings.HasPrefix(a.Text, "must give ") {
 		t.Errorf("first queue: %+v, want root.a with 4096 MiB guaranteed and 8192 used, which must give some",
 			a)
 	}
@@ -49,7 +51,8 @@ func TestExplainPreemption(t *testing.T) {
 		t.Fatalf("the next round warns %+v, want one set", d.Next.Warns)
 	}
 	next := d.Next.Warns[0]
-	if !strings.HasSuffix(next.App, "_0002") || next.Queue != "root.b" || next.Cause != "GUARANTEE" || len(next.Containers) != 2 || next.Containers[0].RunMillis < 60_000 || next.Sets == 0 ||
+	if !strings.HasSuffix(next.App, "_0002") || next.Queue != "root.b" || next.Cause != "GUARANTEE" ||
+		len(next.Containers) != 2 || next.Containers[0].RunMillis < 60_000 || next.Sets == 0 ||
 		!strings.Contains(next.Text, "root.b was 4 GiB · 0 vc under its guarantee, root.a was 4 GiB") {
 		t.Errorf("the next round warns %+v, want two containers for app2 in root.b because of its guarantee",
 			next)
@@ -59,15 +62,18 @@ func TestExplainPreemption(t *testing.T) {
 		t.Errorf("before the round app2 hears %+v", p)
 	}
 	w.tellAll("round quiet")
-	if p := w.explained("app2").Preemption; p == nil || len(p.Gains) != 1 || p.Text != "" || len(p.Loses) != 0 || len(p.Gains[0].Containers) != 2 {
+	if p := w.explained("app2").Preemption; p == nil || len(p.Gains) != 1 || p.Text != "" || len(p.Loses) != 0 ||
+		len(p.Gains[0].Containers) != 2 {
 		t.Errorf("after the round app2 hears %+v, want one gain of two containers, no loss and no text",
 			p)
 	}
-	if p := w.explained("app1").Preemption; p == nil || len(p.Loses) != 1 || len(p.Gains) != 0 || p.Loses[0].App != next.App {
+	if p := w.explained("app1").Preemption; p == nil || len(p.Loses) != 1 || len(p.Gains) != 0 ||
+		p.Loses[0].App != next.App {
 		t.Errorf("after the round app1 hears %+v, want one loss for %s and no gain", p, next.App)
 	}
 	d = w.preemption()
-	if len(d.Next.Warns) != 0 || len(d.Warnings) != 1 || d.Warnings[0].Reservation != next.Reservation || d.Warnings[0].Text != next.Text || len(d.Warnings[0].Containers) != 2 {
+	if len(d.Next.Warns) != 0 || len(d.Warnings) != 1 || d.Warnings[0].Reservation != next.Reservation ||
+		d.Warnings[0].Text != next.Text || len(d.Warnings[0].Containers) != 2 {
 		t.Errorf("after the round: next warns %+v, standing warnings %+v, want none and the one that was forecast: %+v",
 			d.Next.Warns, d.Warnings, next)
 	}
@@ -78,7 +84,8 @@ func TestExplainPreemption(t *testing.T) {
 		t.Errorf("after the deadline the next round kills %+v, want two containers", d.Next.Kills)
 	}
 	w.tellAll("round quiet")
-	if d = w.preemption(); d.Totals.Preempted["GUARANTEE"] != 2 || d.Totals.ResourceSeconds["memory-mb"] == 0 || len(d.Totals.Unused) != 0 {
+	if d = w.preemption(); d.Totals.Preempted["GUARANTEE"] != 2 || d.Totals.ResourceSeconds["memory-mb"] == 0 ||
+		len(d.Totals.Unused) != 0 {
 		t.Errorf("totals after the kills: %+v, want 2 preempted for GUARANTEE, their memory-mb seconds and none unused",
 			d.Totals)
 	}
@@ -101,7 +108,8 @@ func TestExplainPreemptionSwitchedOff(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.tellAll(strings.Replace(preemptStory, " preempt\n", " "+change+"\n", 1))
-		if p := w.explained("app2").Preemption; p == nil || !strings.HasSuffix(p.Text, "preemption is off: nothing is warned or preempted") {
+		if p := w.explained("app2").Preemption; p == nil ||
+			!strings.HasSuffix(p.Text, "preemption is off: nothing is warned or preempted") {
 			t.Errorf("with %q app2 hears %+v, want that preemption is off", change, p)
 		}
 		d := w.preemption()
@@ -126,7 +134,8 @@ node add n1 8G,8c
 app app1 user=u1 queue=b
 fill app1 1G,2c n1=3
 ask app1 1x2G,1c`)
-	if b := w.preemption().Queues[1]; b.Path != "root.b" || b.UsedAmount["memory-mb"] != 3072 || b.PendingAmount["memory-mb"] != 2048 || strings.HasPrefix(b.Text, "waits for its guarantee") {
+	if b := w.preemption().Queues[1]; b.Path != "root.b" || b.UsedAmount["memory-mb"] != 3072 ||
+		b.PendingAmount["memory-mb"] != 2048 || strings.HasPrefix(b.Text, "waits for its guarantee") {
 		t.Errorf("second queue: %+v, want root.b with 3072 MiB used, 2048 pending, not waiting for its guarantee",
 			b)
 	}
@@ -156,14 +165,17 @@ app app3 user=u3 queue=a`)
 	}
 	d := *p.Dear
 	waited := d.WaitedMillis
-	if ran := d.LostMillis - waited; waited < 399_000 || waited > 410_000 || ran < 3_600_000 || ran > 3_601_000 || d.MostMillis != 600_000+4*waited || len(d.Containers) != 1 || d.Node != "n1:1" {
+	if ran := d.LostMillis - waited; waited < 399_000 || waited > 410_000 || ran < 3_600_000 || ran > 3_601_000 ||
+		d.MostMillis != 600_000+4*waited || len(d.Containers) != 1 || d.Node != "n1:1" {
 		t.Errorf("Dear = %+v, want one container on n1:1 that ran for 1 h, 399 to 410 s waited, most_ms 600000 + 4·waited",
 			d)
 	}
 	if wait := waited + d.EndsMillis - now; wait < 1_000_000 || wait > 1_002_000 {
 		t.Errorf("worth a wait of %d ms: %+v", wait, d)
 	}
-	for _, part := range []string{"root.b is 4 GiB", "nothing is killed: the cheapest choice (1 container on n1:1) would lose as much work as a container of 4 GiB", "does in 1h06m, and may lose that of 36m4", "after a wait of 6m4", "room expected in 1h06m", "a wait of 16m4"} {
+	for _, part := range []string{"root.b is 4 GiB",
+		"nothing is killed: the cheapest choice (1 container on n1:1) would lose as much work as a container of 4 GiB",
+		"does in 1h06m, and may lose that of 36m4", "after a wait of 6m4", "room expected in 1h06m", "a wait of 16m4"} {
 		if !strings.Contains(p.Text, part) {
 			t.Errorf("%q is not in %q", part, p.Text)
 		}
@@ -195,7 +207,8 @@ wait 60
 round quiet
 app app3 user=u3 queue=a`)
 	p := w.explained("app2").Preemption
-	if p == nil || p.Dear == nil || p.Dear.EndsMillis != 0 || p.Dear.LostMillis < 4*3_600_000 || !strings.Contains(p.Text, "grows dearer as fast as the wait") {
+	if p == nil || p.Dear == nil || p.Dear.EndsMillis != 0 || p.Dear.LostMillis < 4*3_600_000 ||
+		!strings.Contains(p.Text, "grows dearer as fast as the wait") {
 		t.Errorf("app2 hears %+v, want a set that loses 4 h or more (Dear) and never becomes cheap enough",
 			p)
 	}

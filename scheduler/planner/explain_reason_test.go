@@ -37,19 +37,25 @@ func activated(w *world, app string) bool {
 
 func stories() []reasonStory {
 	return []reasonStory{
-		{reason: scheduler.AMLimitQueue, app: "app2", text: "its AM needs 4 GiB · 1 vc; the AMs of root.a use 4 GiB · 1 vc of 4 GiB", remedy: "kill app1", served: activated, ifs: "AMs had no limit", setup: `
+		{reason: scheduler.AMLimitQueue, app: "app2",
+			text: "its AM needs 4 GiB · 1 vc; the AMs of root.a use 4 GiB · 1 vc of 4 GiB", remedy: "kill app1",
+			served: activated, ifs: "AMs had no limit", setup: `
 conf queues=(a:50, b:50) a.maximum-capacity=50 a.user-limit-factor=10 a.maximum-am-resource-percent=0.1
 node add n1 80G
 app app1 user=u1 am=4G
 app app2 user=u2 am=4G`, still: "hb n1 times=3 quiet"},
-		{reason: scheduler.AMLimitUser, app: "app4", text: "its AM needs 2 GiB · 1 vc; the AMs of user u1 use 2 GiB · 1 vc of ", remedy: "kill app3", served: activated, ifs: "AMs had no limit", setup: `
+		{reason: scheduler.AMLimitUser, app: "app4",
+			text: "its AM needs 2 GiB · 1 vc; the AMs of user u1 use 2 GiB · 1 vc of ", remedy: "kill app3", served: activated,
+			ifs: "AMs had no limit", setup: `
 conf queues=(a:10, b:90) a.maximum-capacity=100 a.minimum-user-limit-percent=50 a.user-limit-factor=5 a.maximum-am-resource-percent=0.1
 node add n0 80G
 app app1 user=u0 am=2G
 app app2 user=u0 am=2G
 app app3 user=u1 am=2G
 app app4 user=u1 am=2G`},
-		{reason: scheduler.QueueMaxCapacity, app: "app2", text: "it asks 1 GiB · 1 vc; root.a uses 8 GiB · 1 vc of its maximum of 8 GiB", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
+		{reason: scheduler.QueueMaxCapacity, app: "app2",
+			text: "it asks 1 GiB · 1 vc; root.a uses 8 GiB · 1 vc of its maximum of 8 GiB", still: "hb n1 n2 quiet",
+			remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
 conf queues=(a:50, b:50) a.maximum-capacity=50 b.maximum-capacity=50 max=16G
 node add n1 8G
 node add n2 8G
@@ -58,7 +64,9 @@ ask app1 1x8G
 hb n1
 app app2 user=u2
 ask app2 1x1G`},
-		{reason: scheduler.ParentMaxCapacity, app: "app3", text: "it asks 1 GiB · 1 vc; root.p uses 8 GiB · 2 vc of its maximum of 8 GiB", still: "hb n1 n2 quiet", remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
+		{reason: scheduler.ParentMaxCapacity, app: "app3",
+			text: "it asks 1 GiB · 1 vc; root.p uses 8 GiB · 2 vc of its maximum of 8 GiB", still: "hb n1 n2 quiet",
+			remedy: "kill app1\nhb n1 n2 quiet", ifs: "no maximum", setup: `
 conf queues=(p:50, b:50, p.x:50, p.y:50) p.maximum-capacity=50 p.x.maximum-capacity=100 p.y.maximum-capacity=100 p.x.user-limit-factor=10 p.y.user-limit-factor=10 max=16G
 node add n1 8G
 node add n2 8G
@@ -70,18 +78,21 @@ ask app2 1x4G
 hb n1 quiet
 app app3 user=u3 queue=y
 ask app3 1x1G`},
-		{reason: scheduler.UserLimit, app: "app1", text: "user u1 uses 5 GiB · 5 vc in root.a; its limit is 4 GiB", still: "hb n1 n1 quiet", remedy: "conf a.user-limit-factor=1\nhb n1 quiet", ifs: "no limit", setup: `
+		{reason: scheduler.UserLimit, app: "app1", text: "user u1 uses 5 GiB · 5 vc in root.a; its limit is 4 GiB",
+			still: "hb n1 n1 quiet", remedy: "conf a.user-limit-factor=1\nhb n1 quiet", ifs: "no limit", setup: `
 conf queues=(a:100) a.user-limit-factor=0.25 max=16G
 node add n1 16G
 app app1 user=u1
 ask app1 9x1G
 hb n1 times=9 quiet`},
-		{reason: scheduler.MaxParallelApps, app: "app2", text: "root.a runs 1 application, and may run 1 at a time", still: "hb n1 n1 quiet", remedy: "finish app1", served: activated, ifs: "parallel", setup: `
+		{reason: scheduler.MaxParallelApps, app: "app2", text: "root.a runs 1 application, and may run 1 at a time",
+			still: "hb n1 n1 quiet", remedy: "finish app1", served: activated, ifs: "parallel", setup: `
 conf queues=(a:100) a.max-parallel-apps=1
 node add n1 8G
 app app1 user=u1
 app app2 user=u2`},
-		{reason: scheduler.LocalityDelay, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node has room, but it waits for one of the 2 hosts or racks that it prefers, for 0 missed", still: "hb n2 quiet", remedy: "hb n2 times=8 quiet", ifs: "any node", setup: `
+		{reason: scheduler.LocalityDelay, app: "app1",
+			text: "it asks 1 GiB · 1 vc: 1 node has room, but it waits for one of the 2 hosts or racks that it prefers, for 0 missed", still: "hb n2 quiet", remedy: "hb n2 times=8 quiet", ifs: "any node", setup: `
 conf queues=(a:100) a.user-limit-factor=10 node-locality-delay=4 max=16G
 node add n1 8G rack=r0
 node add n2 8G rack=r1
@@ -90,19 +101,23 @@ ask app0 1x8G
 hb n1 quiet
 app app1 user=u1
 ask app1 3x1G hosts=(n1:3) racks=(r0:3)`},
-		{reason: scheduler.Blacklisted, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node is on the application's blacklist", still: "hb n1 n1 quiet", remedy: "blacklist app1 n1 remove\nhb n1 quiet", ifs: "blacklist", setup: `
+		{reason: scheduler.Blacklisted, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node is on the application's blacklist",
+			still: "hb n1 n1 quiet", remedy: "blacklist app1 n1 remove\nhb n1 quiet", ifs: "blacklist", setup: `
 conf queues=(a:100)
 node add n1 8G
 app app1 user=u1
 blacklist app1 n1
 ask app1 1x1G`},
-		{reason: scheduler.NodeTooSmall, app: "app1", never: true, text: "it asks 12 GiB · 1 vc: no node has 12 GiB; the most is 8 GiB on n1:", still: "hb n1 n2 quiet", remedy: "node add n3 16G\nhb n3 quiet", ifs: "instead", setup: `
+		{reason: scheduler.NodeTooSmall, app: "app1", never: true,
+			text: "it asks 12 GiB · 1 vc: no node has 12 GiB; the most is 8 GiB on n1:", still: "hb n1 n2 quiet",
+			remedy: "node add n3 16G\nhb n3 quiet", ifs: "instead", setup: `
 conf queues=(a:100) a.user-limit-factor=10 max=16G
 app app1 user=u1
 ask app1 1x12G
 node add n1 8G
 node add n2 8G`},
-		{reason: scheduler.NodeTooSmall, app: "app1", text: "it asks 12 GiB · 1 vc: no node has 12 GiB; the most is 8 GiB on n1:1; n2:1 is DECOMMISSIONING, and may be large enough when it serves again",
+		{reason: scheduler.NodeTooSmall, app: "app1",
+			text:  "it asks 12 GiB · 1 vc: no node has 12 GiB; the most is 8 GiB on n1:1; n2:1 is DECOMMISSIONING, and may be large enough when it serves again",
 			still: "hb n1 n2 quiet", remedy: "node undrain n2\nnode add n2 16G\nhb n2 quiet", ifs: "instead", setup: `
 conf queues=(a:100) a.user-limit-factor=10 max=16G
 node add n1 8G
@@ -113,7 +128,9 @@ hb n2 quiet
 app app1 user=u1
 ask app1 1x12G
 node drain n2`},
-		{reason: scheduler.NodeTooSmallFree, app: "app1", text: "it asks 4 GiB · 1 vc: no unreserved node has 4 GiB free; the most is 2 GiB on n1:", still: "hb n1 n1 quiet", remedy: "complete app0 1\nhb n1 quiet", ifs: "instead", ends: 1, setup: `
+		{reason: scheduler.NodeTooSmallFree, app: "app1",
+			text: "it asks 4 GiB · 1 vc: no unreserved node has 4 GiB free; the most is 2 GiB on n1:", still: "hb n1 n1 quiet",
+			remedy: "complete app0 1\nhb n1 quiet", ifs: "instead", ends: 1, setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 8G
 app app0 user=u0
@@ -121,7 +138,9 @@ ask app0 1x6G
 hb n1 quiet
 app app1 user=u1
 ask app1 1x4G`},
-		{reason: scheduler.NodeReservedByOther, app: "app2", text: "it asks 1 GiB · 1 vc: 1 node is reserved for another application, and no other node", still: "hb n1 n1 quiet", remedy: "kill app1\nhb n1 quiet", ifs: "reserved for others", setup: `
+		{reason: scheduler.NodeReservedByOther, app: "app2",
+			text: "it asks 1 GiB · 1 vc: 1 node is reserved for another application, and no other node", still: "hb n1 n1 quiet",
+			remedy: "kill app1\nhb n1 quiet", ifs: "reserved for others", setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 8G rack=r0
 node add n2 8G rack=r1
@@ -133,19 +152,22 @@ ask app1 1x4G hosts=(n1:1) racks=(r0:1) strict strict-rack
 hb n1 quiet
 app app2 user=u2
 ask app2 1x1G hosts=(n1:1) racks=(r0:1) strict strict-rack`},
-		{reason: scheduler.BehindFIFO, app: "app2", text: "1 node has room, but 1 application is ahead in root.a", remedy: "hb n1 times=2 quiet", setup: `
+		{reason: scheduler.BehindFIFO, app: "app2", text: "1 node has room, but 1 application is ahead in root.a",
+			remedy: "hb n1 times=2 quiet", setup: `
 conf queues=(a:100)
 node add n1 8G
 app app1 user=u1
 ask app1 1x1G
 app app2 user=u2
 ask app2 1x1G`},
-		{reason: scheduler.NextPass, app: "app1", text: "1 node has room: the next pass serves the ask", remedy: "hb n1 quiet", setup: `
+		{reason: scheduler.NextPass, app: "app1", text: "1 node has room: the next pass serves the ask",
+			remedy: "hb n1 quiet", setup: `
 conf queues=(a:100)
 node add n1 8G
 app app1 user=u1
 ask app1 1x1G`},
-		{reason: scheduler.BehindQueue, app: "app1", text: "1 node has room, but other queues come before root.a: root.b", remedy: "hb n1 n1 quiet", setup: `
+		{reason: scheduler.BehindQueue, app: "app1", text: "1 node has room, but other queues come before root.a: root.b",
+			remedy: "hb n1 n1 quiet", setup: `
 conf queues=(a:50, b:50) a.user-limit-factor=10
 node add n1 8G
 app app0 user=u1 queue=a
@@ -155,7 +177,8 @@ app app1 user=u1 queue=a
 ask app1 1x1G
 app app2 user=u2 queue=b
 ask app2 1x1G`},
-		{reason: scheduler.BehindOtherAsk, app: "app1", text: "another ask of the application is served first, or waits for the same nodes", still: "hb n1 n1 quiet",
+		{reason: scheduler.BehindOtherAsk, app: "app1",
+			text: "another ask of the application is served first, or waits for the same nodes", still: "hb n1 n1 quiet",
 			remedy: "ask app1 0x4G@2\nhb n1 n1 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 8G rack=r0
@@ -167,9 +190,12 @@ app app1 user=u1
 ask app1 1x4G@2 hosts=(n1:1) racks=(r0:1) strict strict-rack
 hb n1 quiet
 ask app1 1x1G@1 hosts=(n1:1) racks=(r0:1) strict strict-rack`},
-		{reason: scheduler.ReservedElsewhere, app: "app2", ifs: "no node were reserved", still: "hb n1 n2 n3 n4 quiet", remedy: "kill app1\nhb n3 quiet",
-			text: "it asks 12 GiB · 1 vc: 2 nodes have room, but root.a uses 112 GiB · 6 vc of 112 GiB · 4 vc, and of that 48 GiB · 2 vc are reservations on other nodes", setup: reservedElsewhere},
-		{reason: scheduler.HoldsReservations, app: "app1", text: "it asks 4 GiB · 1 vc: 1 node has room, but as many nodes are reserved for it as it needs", still: "hb n2 quiet", remedy: "complete app0 1\nhb n1 quiet", setup: `
+		{reason: scheduler.ReservedElsewhere, app: "app2", ifs: "no node were reserved", still: "hb n1 n2 n3 n4 quiet",
+			remedy: "kill app1\nhb n3 quiet",
+			text:   "it asks 12 GiB · 1 vc: 2 nodes have room, but root.a uses 112 GiB · 6 vc of 112 GiB · 4 vc, and of that 48 GiB · 2 vc are reservations on other nodes", setup: reservedElsewhere},
+		{reason: scheduler.HoldsReservations, app: "app1",
+			text:  "it asks 4 GiB · 1 vc: 1 node has room, but as many nodes are reserved for it as it needs",
+			still: "hb n2 quiet", remedy: "complete app0 1\nhb n1 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10 reservations-continue-look-all-nodes=false
 node add n1 8G
 node add n2 8G
@@ -183,18 +209,20 @@ app app1 user=u1
 ask app1 1x4G
 hb n1 quiet
 complete app2 1`},
-		{reason: scheduler.AMNotLaunched, app: "app1", still: "hb n1 quiet", remedy: "launch app1", served: func(w *world, app string) bool {
-			_, a := w.app(app)
-			return w.p.st.Containers.Get(a.Containers).Launched
-		}, setup: `
+		{reason: scheduler.AMNotLaunched, app: "app1", still: "hb n1 quiet", remedy: "launch app1",
+			served: func(w *world, app string) bool {
+				_, a := w.app(app)
+				return w.p.st.Containers.Get(a.Containers).Launched
+			}, setup: `
 conf queues=(a:100)
 node add n1 8G
 app app1 user=u1 am=1G
 hb n1 quiet`},
-		{reason: scheduler.AMNotRegistered, app: "app1", still: "hb n1 quiet", remedy: "register app1", served: func(w *world, app string) bool {
-			_, a := w.app(app)
-			return a.State == yarn.AppRunning
-		}, setup: `
+		{reason: scheduler.AMNotRegistered, app: "app1", still: "hb n1 quiet", remedy: "register app1",
+			served: func(w *world, app string) bool {
+				_, a := w.app(app)
+				return a.State == yarn.AppRunning
+			}, setup: `
 conf queues=(a:100)
 node add n1 8G
 app app1 user=u1 am=1G
@@ -204,13 +232,15 @@ launch app1`},
 conf queues=(a:100)
 node add n1 8G
 app app1 user=u1`},
-		{reason: scheduler.NoNodes, app: "app1", text: "none of the cluster's 1 node runs", remedy: "node add n1 8G\nhb n1 quiet", setup: `
+		{reason: scheduler.NoNodes, app: "app1", text: "none of the cluster's 1 node runs",
+			remedy: "node add n1 8G\nhb n1 quiet", setup: `
 conf queues=(a:100)
 node add n0 8G
 app app1 user=u1
 node lose n0
 ask app1 1x1G`},
-		{reason: scheduler.NoNodes, app: "app1", text: "none of the cluster's 2 nodes runs; 1 node is being drained", still: "hb n1 quiet", remedy: "node add n2 8G\nhb n2 quiet", setup: `
+		{reason: scheduler.NoNodes, app: "app1", text: "none of the cluster's 2 nodes runs; 1 node is being drained",
+			still: "hb n1 quiet", remedy: "node add n2 8G\nhb n2 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n0 8G
 node add n1 8G
@@ -225,7 +255,8 @@ ask app1 1x1G`},
 		{reason: scheduler.NoNodes, app: "app1", remedy: "node add n1 8G\nhb n1 quiet", setup: `
 conf queues=(a:100)
 app app1 user=u1 am=1G`},
-		{reason: scheduler.OwnPartitionFirst, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node has room and a label that it does not ask for; it may use such nodes after 3 missed offers, and has missed 0 so far",
+		{reason: scheduler.OwnPartitionFirst, app: "app1",
+			text:  "it asks 1 GiB · 1 vc: 1 node has room and a label that it does not ask for; it may use such nodes after 3 missed offers, and has missed 0 so far",
 			still: "hb n2 n3 quiet", remedy: "hb n1 n1 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10 max=16G yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
 label add x shared
@@ -239,7 +270,8 @@ hb n2 quiet
 app app1 user=u1
 blacklist app1 n3
 ask app1 1x1G`},
-		{reason: scheduler.OwnPartitionFirst, app: "app1", text: "it asks 1 GiB · 1 vc: 1 node has room and a label that it does not ask for; it may use such nodes after 2 missed offers, and has missed 0 so far",
+		{reason: scheduler.OwnPartitionFirst, app: "app1",
+			text:  "it asks 1 GiB · 1 vc: 1 node has room and a label that it does not ask for; it may use such nodes after 2 missed offers, and has missed 0 so far",
 			still: "hb n2 quiet", remedy: "hb n1 n1 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10 max=16G yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
 label add x shared
@@ -251,7 +283,8 @@ ask app0 1x8G
 hb n2 quiet
 app app1 user=u1
 ask app1 1x1G`},
-		{reason: scheduler.NodeSilent, app: "app1", text: "it asks 2 GiB · 1 vc: 1 node has room, but no heartbeat has come from there lately; n1:1 has been silent for 23 s", still: "hb n2 times=3 quiet",
+		{reason: scheduler.NodeSilent, app: "app1",
+			text: "it asks 2 GiB · 1 vc: 1 node has room, but no heartbeat has come from there lately; n1:1 has been silent for 23 s", still: "hb n2 times=3 quiet",
 			remedy: "node heard n1\nhb n1 quiet", ifs: "silent nodes sent heartbeats", setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 8G
@@ -259,7 +292,8 @@ node add n2 1G
 app app1 user=u1
 node silent n1 for=23
 ask app1 1x2G`},
-		{reason: scheduler.OtherLabel, app: "app1", text: "it asks for nodes without a label; 2 nodes run, but with other labels", still: "hb n1 n2 times=3 quiet",
+		{reason: scheduler.OtherLabel, app: "app1",
+			text: "it asks for nodes without a label; 2 nodes run, but with other labels", still: "hb n1 n2 times=3 quiet",
 			remedy: "label nodes n1=\nhb n1 quiet", setup: `
 conf queues=(a:100) yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
 label add x
@@ -268,7 +302,8 @@ node add n2 8G
 label nodes n1=x n2=x
 app app1 user=u1
 ask app1 1x1G`},
-		{reason: scheduler.LabelUnknown, app: "app1", text: "it asks for nodes of label x, which the cluster does not have any more", still: "hb n1 times=3 quiet",
+		{reason: scheduler.LabelUnknown, app: "app1",
+			text: "it asks for nodes of label x, which the cluster does not have any more", still: "hb n1 times=3 quiet",
 			remedy: "label add x\nlabel nodes n1=x\nhb n1 quiet", setup: `
 conf queues=(a:100) yarn.node-labels.enabled=true a.accessible-node-labels=* a.accessible-node-labels.x.capacity=100
 label add x
@@ -277,12 +312,15 @@ app app1 user=u1
 ask app1 1x1G@1
 label ask app1 1 x
 label remove x`},
-		{reason: scheduler.GangIncomplete, app: "app1", text: "its 3 containers of 1 GiB · 1 vc start together, and it asks for 2 so far", still: "hb n1 times=3 quiet", remedy: "ask app1 3x1G@1\nhb n1 quiet", setup: `
+		{reason: scheduler.GangIncomplete, app: "app1",
+			text: "its 3 containers of 1 GiB · 1 vc start together, and it asks for 2 so far", still: "hb n1 times=3 quiet",
+			remedy: "ask app1 3x1G@1\nhb n1 quiet", setup: `
 conf queues=(a:100)
 node add n1 4G
 app app1 user=u1 tag=(rmd.gang:priority=1,count=3)
 ask app1 2x1G@1`},
-		{reason: scheduler.GangWaits, app: "app1", text: "its 3 containers of 1 GiB · 1 vc start together: 2 have room now", still: "hb n1 n2 times=3 quiet", remedy: "kill app0\nhb n1 n2 n1 n2 quiet", setup: `
+		{reason: scheduler.GangWaits, app: "app1", text: "its 3 containers of 1 GiB · 1 vc start together: 2 have room now",
+			still: "hb n1 n2 times=3 quiet", remedy: "kill app0\nhb n1 n2 n1 n2 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10 reservation.eager-cancel=true
 node add n1 2G
 node add n2 2G
@@ -292,7 +330,8 @@ hb n1 quiet
 app app1 user=u1 tag=(rmd.gang:priority=1,count=3)
 ask app1 3x1G@1`},
 		// The reservations of others will end, so the gang is not refused for ever.
-		{reason: scheduler.GangWaits, app: "app1", text: "its 3 containers of 1 GiB · 1 vc start together: 1 have room now", still: "hb n1 n2 times=3 quiet", remedy: "kill app2\nkill app3\nkill app0\nhb n1 n2 n1 n2 quiet", setup: `
+		{reason: scheduler.GangWaits, app: "app1", text: "its 3 containers of 1 GiB · 1 vc start together: 1 have room now",
+			still: "hb n1 n2 times=3 quiet", remedy: "kill app2\nkill app3\nkill app0\nhb n1 n2 n1 n2 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10 reservation.eager-cancel=true
 node add n1 2G
 node add n2 2G
@@ -307,13 +346,15 @@ ask app3 1x2G
 hb n2 quiet
 app app1 user=u1 tag=(rmd.gang:priority=1,count=3)
 ask app1 3x1G@1`},
-		{reason: scheduler.GangNever, app: "app1", never: true, text: "its 3 containers of 1 GiB · 1 vc start together: the nodes or the maximum of root.a are too small for that, so they can never start", still: "hb n1 n2 times=3 quiet", remedy: "node add n3 4G\nhb n3 quiet", setup: `
+		{reason: scheduler.GangNever, app: "app1", never: true,
+			text: "its 3 containers of 1 GiB · 1 vc start together: the nodes or the maximum of root.a are too small for that, so they can never start", still: "hb n1 n2 times=3 quiet", remedy: "node add n3 4G\nhb n3 quiet", setup: `
 conf queues=(a:100) a.user-limit-factor=10
 node add n1 2G
 node add n2 2G
 app app1 user=u1 tag=(rmd.gang:priority=1,count=3,rack=one,per-node=3)
 ask app1 3x1G@1`},
-		{reason: scheduler.LabelNotAccessible, app: "app1", text: "it asks for nodes of label x, which root.a may not use any more", still: "hb n1 times=3 quiet",
+		{reason: scheduler.LabelNotAccessible, app: "app1",
+			text: "it asks for nodes of label x, which root.a may not use any more", still: "hb n1 times=3 quiet",
 			remedy: "conf a.accessible-node-labels=x\nhb n1 quiet", setup: `
 conf queues=(a:100) yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
 label add x y
@@ -323,7 +364,9 @@ app app1 user=u1
 ask app1 1x1G@1
 label ask app1 1 x
 conf a.accessible-node-labels=y`},
-		{reason: scheduler.QueueMaxCapacity, app: "app1", text: "it asks 4 GiB · 1 vc; root.a uses 4 GiB · 1 vc of its maximum of 4 GiB", still: "hb n1 n2 quiet", remedy: "complete app0 1\nhb n1 quiet", ifs: "no maximum", setup: `
+		{reason: scheduler.QueueMaxCapacity, app: "app1",
+			text: "it asks 4 GiB · 1 vc; root.a uses 4 GiB · 1 vc of its maximum of 4 GiB", still: "hb n1 n2 quiet",
+			remedy: "complete app0 1\nhb n1 quiet", ifs: "no maximum", setup: `
 conf queues=(a:50, b:50) max=16G yarn.node-labels.enabled=true a.accessible-node-labels=x b.accessible-node-labels=x a.accessible-node-labels.x.capacity=50 a.accessible-node-labels.x.maximum-capacity=50 b.accessible-node-labels.x.capacity=50
 label add x
 node add n1 8G
@@ -336,7 +379,9 @@ hb n1
 app app1 user=u1
 ask app1 1x4G@1
 label ask app1 1 x`},
-		{reason: scheduler.NodeTooSmallFree, app: "app1", text: "it asks 4 GiB · 1 vc of label x: no unreserved node has 4 GiB free; the most is 3 GiB on n1", still: "hb n1 n2 quiet", remedy: "complete app0 1\nhb n1 quiet", ends: 1, ifs: "it asked", setup: `
+		{reason: scheduler.NodeTooSmallFree, app: "app1",
+			text:  "it asks 4 GiB · 1 vc of label x: no unreserved node has 4 GiB free; the most is 3 GiB on n1",
+			still: "hb n1 n2 quiet", remedy: "complete app0 1\nhb n1 quiet", ends: 1, ifs: "it asked", setup: `
 conf queues=(a:100) max=16G a.user-limit-factor=10 yarn.node-labels.enabled=true a.accessible-node-labels=x a.accessible-node-labels.x.capacity=100
 label add x
 node add n1 8G
@@ -493,7 +538,8 @@ hb n1 quiet
 app app1 user=u1
 ask app1 1x1G hosts=(n1:1) racks=(r0:1) strict strict-rack`)
 	x := w.explained("app1")
-	if x.Reason != scheduler.NodeTooSmallFree.String() || len(x.Nodes) != 1 || x.Nodes[0].Count != 1 || x.MustEnd == nil || x.MustEnd.Node != "n1:1" {
+	if x.Reason != scheduler.NodeTooSmallFree.String() || len(x.Nodes) != 1 || x.Nodes[0].Count != 1 || x.MustEnd == nil ||
+		x.MustEnd.Node != "n1:1" {
 		t.Errorf("app1 waits because of %s, with nodes %+v and MustEnd %+v, want %s, one node, and n1:1",
 			x.Reason, x.Nodes, x.MustEnd, scheduler.NodeTooSmallFree)
 	}

@@ -22,7 +22,8 @@ conf queues=(a:50, b:50) a.maximum-capacity=50 a.user-limit-factor=10 a.maximum-
 node add n1 80G
 app app1 user=u1 queue=a am=4G`)
 	submit := func(queue string, gigabytes int64) *input.SubmitApplication {
-		return &input.SubmitApplication{Name: "x", User: "u2", Queue: queue, AM: yarn.NewResource(gigabytes<<10, 1), DryRun: true}
+		return &input.SubmitApplication{Name: "x", User: "u2", Queue: queue,
+			AM: yarn.NewResource(gigabytes<<10, 1), DryRun: true}
 	}
 	digest := w.p.st.Digest()
 	for _, c := range []struct {
@@ -34,7 +35,8 @@ app app1 user=u1 queue=a am=4G`)
 		{submit("b", 4), scheduler.BehindQueue, true}, // a node has room, and root.a comes first
 	} {
 		x, err := explain.Submission(w.fork(), c.in)
-		if err != nil || x.Reason != c.reason.String() || x.Waiting != c.waiting || x.ID != "" || x.Queue != "root."+c.in.Queue {
+		if err != nil || x.Reason != c.reason.String() || x.Waiting != c.waiting || x.ID != "" ||
+			x.Queue != "root."+c.in.Queue {
 			t.Errorf("%+v, %v; want %s", x, err, c.reason)
 		}
 	}

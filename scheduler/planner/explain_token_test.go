@@ -16,7 +16,8 @@ func TestExplainTokens(t *testing.T) {
 	q := newQuiet(t)
 	most := q.now + 48*hour
 	q.do(&input.SubmitApplication{Queue: "a", User: "ann", Unmanaged: true, Tokens: input.AppTokens{List: []input.AppToken{
-		{Kind: "HDFS_DELEGATION_TOKEN", Service: "ha-hdfs:prod", Password: []byte("secret"), MaxMillis: most}, {Kind: "kms-dt", Service: "kms:1", Password: []byte("secret")}}}})
+		{Kind: "HDFS_DELEGATION_TOKEN", Service: "ha-hdfs:prod", Password: []byte("secret"), MaxMillis: most},
+		{Kind: "kms-dt", Service: "kms:1", Password: []byte("secret")}}}})
 	says := func(want ...string) {
 		t.Helper()
 		list := must(explain.Application(q.p.sched, yarn.ApplicationID{ClusterTimestamp: 77, Seq: 1})).Tokens
@@ -41,7 +42,9 @@ func TestExplainTokens(t *testing.T) {
 	says("its kms-dt for kms:1 is lost: no longer valid")
 	q.until(most - 2*hour)
 	q.do(&input.SubmitApplication{Queue: "a", User: "bob", Unmanaged: true}) // only events move the state's clock
-	says("its HDFS_DELEGATION_TOKEN for ha-hdfs:prod ends in 120 min: its service renews it no longer", "its kms-dt for kms:1 is lost: no longer valid")
+	says("its HDFS_DELEGATION_TOKEN for ha-hdfs:prod ends in 120 min: its service renews it no longer",
+		"its kms-dt for kms:1 is lost: no longer valid")
 	q.until(most + 1000)
-	says("its HDFS_DELEGATION_TOKEN for ha-hdfs:prod is lost: it has reached its end", "its kms-dt for kms:1 is lost: no longer valid")
+	says("its HDFS_DELEGATION_TOKEN for ha-hdfs:prod is lost: it has reached its end",
+		"its kms-dt for kms:1 is lost: no longer valid")
 }

@@ -56,7 +56,8 @@ func TestWhatIfStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !c.Complete || c.Version != 1 || c.Totals != (explain.Totals{Starts: 1}) || c.Starts[0].ID != w.apps["app2"].String() ||
+	if !c.Complete || c.Version != 1 || c.Totals != (explain.Totals{Starts: 1}) ||
+		c.Starts[0].ID != w.apps["app2"].String() ||
 		c.Starts[0].Before.Reason != "QUEUE_MAX_CAPACITY" || c.Starts[0].After.Containers != 1 {
 		t.Fatalf("a higher maximum of root.a: %+v, want a complete answer in which only app2 starts, 1 container",
 			c)
@@ -80,11 +81,13 @@ func TestWhatIfStarts(t *testing.T) {
 func TestWhatIfWaits(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(whatIfStory)
-	c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.b.maximum-capacity", "20", "root.b.capacity", "20", "root.a.capacity", "80", "root.a.maximum-capacity", "80")
+	c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.b.maximum-capacity", "20", "root.b.capacity", "20",
+		"root.a.capacity", "80", "root.a.maximum-capacity", "80")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Waits) != 1 || c.Waits[0].ID != w.apps["app3"].String() || c.Waits[0].After.Reason != "QUEUE_MAX_CAPACITY" || c.Totals.Starts != 1 {
+	if len(c.Waits) != 1 || c.Waits[0].ID != w.apps["app3"].String() || c.Waits[0].After.Reason != "QUEUE_MAX_CAPACITY" ||
+		c.Totals.Starts != 1 {
 		t.Fatalf("a smaller maximum of root.b: waits %+v, %d starts, want app3 for QUEUE_MAX_CAPACITY and 1 start",
 			c.Waits, c.Totals.Starts)
 	}
@@ -128,7 +131,8 @@ hb n1 quiet
 app app2 user=u2 queue=b
 ask app2 20x1G
 hb n1 quiet`)
-	c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.capacity", "75", "root.a.maximum-capacity", "75", "root.b.capacity", "25", "root.b.maximum-capacity", "25")
+	c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.capacity", "75", "root.a.maximum-capacity", "75",
+		"root.b.capacity", "25", "root.b.maximum-capacity", "25")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +155,8 @@ func TestWhatIfBounds(t *testing.T) {
 			c, err)
 	}
 	var fault *input.Refusal
-	if _, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.capacity", "90"); !errors.As(err, &fault) || fault.Reason != input.InvalidQueues {
+	if _, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.capacity", "90"); !errors.As(err, &fault) ||
+		fault.Reason != input.InvalidQueues {
 		t.Errorf("an invalid configuration: %v", err)
 	}
 }
@@ -179,7 +184,8 @@ func TestWhatIfWork(t *testing.T) {
 	reserved := w.p.st.Reservations.Len()
 	c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.a.maximum-capacity", "90")
 	if most := 2 * 2 * (reserved + 2); err != nil || !c.Complete || reserved == 0 || c.Turns > most {
-		t.Errorf("a what-if of 400 full nodes, %d of them reserved: %+v, %v, want a complete answer after at most %d passes", reserved, c, err, most)
+		t.Errorf("a what-if of 400 full nodes, %d of them reserved: %+v, %v, want a complete answer after at most %d passes",
+			reserved, c, err, most)
 	}
 }
 
@@ -189,13 +195,16 @@ func TestWhatIfNodesNotAlike(t *testing.T) {
 	for _, x := range []struct{ name, lines string }{
 		{"blacklist", "app app1 user=u2 queue=b\nblacklist app1 n1 n2\nask app1 1x1G"},
 		{"strict host", "app app1 user=u2 queue=b\nask app1 1x1G hosts=(n4:1) strict"},
-		{"host without room", "node add other 1G\napp first user=u2 queue=a\nask first 1x1G hosts=(other:1) strict\nhb other quiet\napp app1 user=u2 queue=b\nask app1 1x1G hosts=(other:1)"},
+		{"host without room",
+			"node add other 1G\napp first user=u2 queue=a\nask first 1x1G hosts=(other:1) strict\nhb other quiet\napp app1 user=u2 queue=b\nask app1 1x1G hosts=(other:1)"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.tellAll(strings.NewReplacer("a:50, b:50", "a:99, b:1", "b.maximum-capacity=100", "b.maximum-capacity=1", "max=16G", "max=16G rack-locality-additional-delay=10").Replace(nodesStory(5, x.lines)))
+			w.tellAll(strings.NewReplacer("a:50, b:50", "a:99, b:1", "b.maximum-capacity=100", "b.maximum-capacity=1", "max=16G",
+				"max=16G rack-locality-additional-delay=10").Replace(nodesStory(5, x.lines)))
 			c, err := w.whatIf(explain.DefaultWhatIfLimits(), "root.b.maximum-capacity", "100")
-			if err != nil || !c.Complete || !slices.ContainsFunc(c.Starts, func(a explain.ComparedApp) bool { return a.ID == w.apps["app1"].String() }) {
+			if err != nil || !c.Complete || !slices.ContainsFunc(c.Starts,
+				func(a explain.ComparedApp) bool { return a.ID == w.apps["app1"].String() }) {
 				t.Errorf("a maximum of 100 %%: %+v, %v, want that app1 starts", c, err)
 			}
 		})
@@ -208,7 +217,10 @@ func TestWhatIfLeavesOut(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll(nodesStory(100, "app app1 user=u2 queue=b\nblacklist app1 n1\nmode heartbeat\nask app1 50x1G"))
 	stops := 0
-	c, err := w.whatIf(explain.WhatIfLimits{Turns: 1000, Stop: func() bool { stops++; return stops > 1 }}, "root.a.maximum-capacity", "90")
+	c, err := w.whatIf(explain.WhatIfLimits{Turns: 1000, Stop: func() bool {
+		stops++
+		return stops > 1
+	}}, "root.a.maximum-capacity", "90")
 	if err != nil || c.Complete || c.NodesLeft != 36 || c.Totals != (explain.Totals{}) {
 		t.Errorf("a what-if that ends after 64 nodes: %+v, %v, want 36 nodes left out and no difference", c, err)
 	}

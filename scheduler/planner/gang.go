@@ -30,7 +30,8 @@ func taggedGang(tags []string) (*yarn.Gang, *input.Refusal) {
 			continue
 		}
 		if found != nil {
-			return nil, input.Refusef(input.InvalidGang, "leave all but one out", "the application has two tags %s", yarn.GangTag)
+			return nil, input.Refusef(input.InvalidGang, "leave all but one out",
+				"the application has two tags %s", yarn.GangTag)
 		}
 		g, fault := parseGang(text)
 		if fault != nil {
@@ -54,7 +55,8 @@ func parseGang(text string) (*yarn.Gang, *input.Refusal) {
 func (gs gangs) check(g *yarn.Gang, queue int32) *input.Refusal {
 	if !gs.sched.GangMayFit(queue, g.Count) {
 		return input.Refusef(input.NeverFits, "ask for fewer containers, or raise the queue's maximum-capacity",
-			"%d containers of at least %s can never run together in %s", g.Count, gs.sched.Config.Kinds.Format(gs.sched.Config.MinAlloc), gs.sched.Config.Queues[queue].Path)
+			"%d containers of at least %s can never run together in %s", g.Count,
+			gs.sched.Config.Kinds.Format(gs.sched.Config.MinAlloc), gs.sched.Config.Queues[queue].Path)
 	}
 	return nil
 }

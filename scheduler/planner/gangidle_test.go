@@ -138,7 +138,10 @@ func (p *idlePlay) serveJobs(now int64) {
 			j.finish()
 		}
 	}
-	p.jobs = slices.DeleteFunc(p.jobs, func(j *idleJob) bool { return j.ends != 0 && j.ends <= now && len(j.has) == j.count })
+	p.jobs = slices.DeleteFunc(p.jobs, func(
+		j *idleJob) bool {
+		return j.ends != 0 && j.ends <= now && len(j.has) == j.count
+	})
 }
 
 // measure adds the memory that one second holds idle: the containers of jobs that wait for more
@@ -171,7 +174,8 @@ func TestGangIdleMemory(t *testing.T) {
 		was, is := day.play(t, false), day.play(t, true)
 		t.Logf("workload %d: gangs hold %.1f %% as much idle", seed+1, 100*float64(is.idle)/float64(was.idle))
 		if 5*is.idle > was.idle || was.worked != is.worked {
-			t.Errorf("as gangs %d MB·s are held idle, one by one %d; they worked %d and %d", is.idle, was.idle, is.worked, was.worked)
+			t.Errorf("as gangs %d MB·s are held idle, one by one %d; they worked %d and %d", is.idle, was.idle,
+				is.worked, was.worked)
 		}
 		one.add(&was)
 		together.add(&is)
@@ -181,7 +185,8 @@ func TestGangIdleMemory(t *testing.T) {
 		idleCost
 	}{{"one by one", one}, {"as gangs", together}} {
 		t.Logf("%-10s: %6.1f GB-hours held idle, %6.1f worked; %d jobs waited %d s, %d small containers %d s (mean)", c.how,
-			float64(c.idle)/1024/3600, float64(c.worked)/1024/3600, len(c.jobWaits), mean(c.jobWaits), len(c.smallWaits), mean(c.smallWaits))
+			float64(c.idle)/1024/3600, float64(c.worked)/1024/3600, len(c.jobWaits), mean(c.jobWaits), len(c.smallWaits),
+			mean(c.smallWaits))
 	}
 	t.Logf("gangs hold %.1f %% of it", 100*float64(together.idle)/float64(one.idle))
 }

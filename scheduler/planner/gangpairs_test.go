@@ -25,9 +25,12 @@ type floor struct {
 func newFloor(tb testing.TB, nodes int, memoryMB int64) *floor {
 	f := &floor{tb: tb, p: must(New(state.New(), Options{Eager: true})), now: 1_000_000}
 	f.do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Properties: []input.Property{
-		{Name: confPrefix + "root.queues", Value: "a,b"}, {Name: confPrefix + "root.a.capacity", Value: "50"}, {Name: confPrefix + "root.b.capacity", Value: "50"},
-		{Name: confPrefix + "root.a.user-limit-factor", Value: "10"}, {Name: confPrefix + "root.b.user-limit-factor", Value: "10"},
-		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"}, {Name: confPrefix + "maximum-applications", Value: "1000000"},
+		{Name: confPrefix + "root.queues", Value: "a,b"}, {Name: confPrefix + "root.a.capacity", Value: "50"},
+		{Name: confPrefix + "root.b.capacity", Value: "50"},
+		{Name: confPrefix + "root.a.user-limit-factor", Value: "10"},
+		{Name: confPrefix + "root.b.user-limit-factor", Value: "10"},
+		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"},
+		{Name: confPrefix + "maximum-applications", Value: "1000000"},
 		{Name: confPrefix + "per-node-heartbeat.maximum-offswitch-assignments", Value: "100"}}})
 	for i := range nodes {
 		id := yarn.NodeID{Host: fmt.Sprint("n", i), Port: 1}
@@ -63,7 +66,8 @@ func (f *floor) start(queue, gang string, want int, size yarn.Resource) *work {
 	if gang != "" {
 		in.Tags = []string{yarn.GangTag + gang}
 	}
-	w := &work{f: f, want: want, size: size, id: yarn.AttemptID{App: f.do(in).(*input.SubmitApplicationReply).ID, Attempt: 1}}
+	w := &work{f: f, want: want, size: size,
+		id: yarn.AttemptID{App: f.do(in).(*input.SubmitApplicationReply).ID, Attempt: 1}}
 	f.do(&input.RegisterAttempt{Attempt: w.id})
 	w.ask()
 	return w
@@ -72,7 +76,8 @@ func (f *floor) start(queue, gang string, want int, size yarn.Resource) *work {
 // ask asks for the containers that the AM does not have yet.
 func (w *work) ask() {
 	w.poll()
-	w.call(&input.Allocate{Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: int64(w.want - len(w.has)), Size: w.size, Relax: true}}})
+	w.call(&input.Allocate{Asks: []input.Ask{
+		{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: int64(w.want - len(w.has)), Size: w.size, Relax: true}}})
 }
 
 func (w *work) call(in *input.Allocate) {
@@ -212,7 +217,8 @@ func TestGangPairs(t *testing.T) {
 			longest = max(longest, beats)
 		}
 	}
-	t.Logf("%d pairs, %d deadlocks; %d gangs held nodes before they started, the longest pair took %d heartbeats", pairs, deadlocks, held, longest)
+	t.Logf("%d pairs, %d deadlocks; %d gangs held nodes before they started, the longest pair took %d heartbeats", pairs,
+		deadlocks, held, longest)
 	if held*20 < pairs {
 		t.Errorf("only %d gangs of %d pairs held nodes: does the test still meet what it is there for?", held, pairs)
 	}

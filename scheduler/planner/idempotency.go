@@ -28,7 +28,8 @@ func (rq requests) remembered(req input.Request) (input.Reply, bool) {
 	}
 	reply, err := input.DecodeReply(req.Input, r.Reply)
 	if err != nil {
-		return input.Refuse(req.Input, input.Refusef(input.KeyReused, "use a new key", "the answer remembered for %q is of another kind", bare)), true
+		return input.Refuse(req.Input, input.Refusef(input.KeyReused, "use a new key",
+			"the answer remembered for %q is of another kind", bare)), true
 	}
 	return reply, true
 }

@@ -106,20 +106,23 @@ func (w *walk) moved(e *event.ApplicationMoved) {
 				return // The application counts there already.
 			}
 		}
-		if most := w.m.p.Config().Queues[must(w.m.p.Config().Lookup(w.st.Queues.Get(q).Path))].MaxParallelApps; most >= 0 && int64(w.st.Queues.Get(q).Runnable) >= most {
+		if most := w.m.p.Config().Queues[must(w.m.p.Config().Lookup(w.st.Queues.Get(q).Path))].MaxParallelApps; most >= 0 &&
+			int64(w.st.Queues.Get(q).Runnable) >= most {
 			w.m.fail("29: %s runs %d applications and gets one more", w.st.Queues.Get(q).Path, w.st.Queues.Get(q).Runnable)
 		}
 	}
 }
 
 // placed checks what allocations and reservations have in common: invariants 5, 7, 17, 24 and 25.
-func (w *walk) placed(app uint32, key yarn.SchedulerKey, node state.NodeSlot, what string) (*state.App, *state.Ask, *state.Node) {
+func (w *walk) placed(app uint32, key yarn.SchedulerKey, node state.NodeSlot, what string) (*state.App, *state.Ask,
+	*state.Node) {
 	st := w.st
 	a := st.Apps.Get(st.Apps.Find(app))
 	return w.placedFor(a, st.Asks.Get(st.Asks.Find(a, key)), node, what)
 }
 
-func (w *walk) placedFor(a *state.App, k *state.Ask, node state.NodeSlot, what string) (*state.App, *state.Ask, *state.Node) {
+func (w *walk) placedFor(a *state.App, k *state.Ask, node state.NodeSlot, what string) (*state.App, *state.Ask,
+	*state.Node) {
 	m, n := w.m, w.st.Nodes.Get(node)
 	switch {
 	case n.Reservation != 0:
@@ -182,7 +185,8 @@ func (w *walk) reserved(e *event.ReservationMade) {
 	case w.pre != w.st && !w.moves(e):
 		m.fail("10.5 (d): a reservation was given up for r%d", e.Reservation)
 	case int64(k.Reservations) >= k.Count+slowStarvation(m.p.Config(), a, k, w.st):
-		m.fail("13: r%d is one too many: %d held, %d asked, %d re-reservations", e.Reservation, k.Reservations, k.Count, k.ReReservations)
+		m.fail("13: r%d is one too many: %d held, %d asked, %d re-reservations", e.Reservation, k.Reservations, k.Count,
+			k.ReReservations)
 	}
 	ref := event.ContainerRef{App: e.App, Attempt: a.Attempt, Number: e.Number}
 	w.number(ref)
@@ -192,7 +196,8 @@ func (w *walk) reserved(e *event.ReservationMade) {
 // moves reports whether a reservation replaces the one that its ask has just given up, on a node
 // that is expected to have room sooner.
 func (w *walk) moves(e *event.ReservationMade) bool {
-	return w.gave != nil && w.m.p.sched.ReservesEarliest() && w.gave.Key == e.Key && w.gave.App == w.st.Apps.Find(e.App) && w.gave.Node != e.Node
+	return w.gave != nil && w.m.p.sched.ReservesEarliest() && w.gave.Key == e.Key && w.gave.App == w.st.Apps.Find(e.App) &&
+		w.gave.Node != e.Node
 }
 
 // fulfilled is invariants 12 and 16: the container keeps its number, and no usage changes.
@@ -260,7 +265,8 @@ func (w *walk) submitted(e *event.ApplicationSubmitted) {
 		}
 		return true
 	})
-	if all >= m.p.Config().MaximumApplications || leaf >= m.p.Config().MaxApplications(i, treeOf) || user >= m.p.Config().MaxApplicationsPerUser(i, treeOf) {
+	if all >= m.p.Config().MaximumApplications || leaf >= m.p.Config().MaxApplications(i, treeOf) ||
+		user >= m.p.Config().MaxApplicationsPerUser(i, treeOf) {
 		m.fail("31: submitted to %s, which has %d, %d of the user, %d in all", e.Queue, leaf, user, all)
 	}
 	for q := st.Queues.Find(e.Queue); q != 0; q = st.Queues.Get(q).Parent {
@@ -278,7 +284,8 @@ func (w *walk) started(e *event.AttemptStarted) {
 	}
 	a := st.Apps.Get(st.Apps.Find(e.App))
 	for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
-		if most := m.p.Config().Queues[must(m.p.Config().Lookup(st.Queues.Get(q).Path))].MaxParallelApps; most >= 0 && int64(st.Queues.Get(q).Runnable) >= most {
+		if most := m.p.Config().Queues[must(m.p.Config().Lookup(st.Queues.Get(q).Path))].MaxParallelApps; most >= 0 &&
+			int64(st.Queues.Get(q).Runnable) >= most {
 			m.fail("29: %s runs %d applications and starts one more", st.Queues.Get(q).Path, st.Queues.Get(q).Runnable)
 		}
 	}
@@ -296,7 +303,8 @@ func (w *walk) started(e *event.AttemptStarted) {
 
 // slowUserLimit computes the user limit of 8.3 from the records alone, for the partition of a
 // label. lent: the partition's nodes are lent to asks without a label.
-func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a *state.App, label state.LabelSlot, lent bool) yarn.Resource {
+func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a *state.App, label state.LabelSlot,
+	lent bool) yarn.Resource {
 	i := must(cfg.Lookup(st.Queues.Get(a.Queue).Path))
 	q, e, calc := &cfg.Queues[i], &tree.Capacities[i], cfg.Calculator
 	var dominant, activeUsed yarn.Resource
@@ -309,7 +317,8 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 		var wants, activated bool
 		st.Apps.Each(func(_ state.AppSlot, o *state.App) bool {
 			if o.UserSlot == slot {
-				wants, activated = wants || o.Outstanding > 0, activated || o.Activated() || o.AttemptState == state.AttemptFinishing
+				wants, activated = wants || o.Outstanding > 0, activated || o.Activated() ||
+					o.AttemptState == state.AttemptFinishing
 			}
 			return true
 		})
@@ -322,8 +331,10 @@ func slowUserLimit(st *state.State, cfg *capacity.Config, tree *capacity.Tree, a
 	if weight.Sign() == 0 {
 		weight.SetInt64(1)
 	}
-	limit := limits.UserLimit(limits.UserLimitInput{Calculator: calc, Label: tree.Cluster, MinAlloc: cfg.MinAlloc, EffMin: e.EffMin, EffMax: e.EffMax,
-		DominantUsed: dominant, ActiveUsed: activeUsed, ActiveWeight: yarn.Fraction{Num: weight.Num().Int64(), Den: weight.Denom().Int64()},
+	limit := limits.UserLimit(limits.UserLimitInput{Calculator: calc, Label: tree.Cluster, MinAlloc: cfg.MinAlloc,
+		EffMin: e.EffMin, EffMax: e.EffMax,
+		DominantUsed: dominant, ActiveUsed: activeUsed,
+		ActiveWeight: yarn.Fraction{Num: weight.Num().Int64(), Den: weight.Denom().Int64()},
 		MinUserLimit: q.MinUserLimitPercent, UserLimitFactor: q.UserLimitFactor, UserLimitOff: q.UserLimitOff,
 		IgnoreExclusive: lent})
 	if w := q.Weight(st.Names.Text(a.User)); w != yarn.One {

@@ -40,7 +40,9 @@ func (m *machine) checkFirstNodes() error {
 				if a := st.Apps.Get(k.App); k.Count > 0 && k.IncreaseOf == 0 && a.Activated() {
 					c := nodeChoice{m: m, cfg: cfg, app: a, ask: k, slot: slot, label: label, lent: lent}
 					if got, want := probe.FirstNode(label, slot, lent), c.best(); got != want {
-						err = fmt.Errorf("42: %s has node %d first for ask %d (%v) of label %q, reserved %v; in order %s node %d is the best", a.ID, got, slot, k.Size, st.Labels.Name(label), lent, c.order, want)
+						err = fmt.Errorf(
+							"42: %s has node %d first for ask %d (%v) of label %q, reserved %v; in order %s node %d is the best", a.ID, got,
+							slot, k.Size, st.Labels.Name(label), lent, c.order, want)
 					}
 				}
 				return err == nil
@@ -80,7 +82,8 @@ func (c *nodeChoice) best() (best state.NodeSlot) {
 // ask cannot use the node now.
 func (c *nodeChoice) rank(slot state.NodeSlot, n *state.Node) []int64 {
 	at := c.locality(n)
-	if n.Label != c.label || !n.TakesContainers() || (n.Reservation != 0) != c.lent || at == 0 || !c.takes(n) || !c.asks(n) {
+	if n.Label != c.label || !n.TakesContainers() || (n.Reservation != 0) != c.lent || at == 0 ||
+		!c.takes(n) || !c.asks(n) {
 		return nil
 	}
 	rank := []int64{c.avoided(slot), at}
@@ -122,7 +125,8 @@ func (c *nodeChoice) asks(n *state.Node) bool {
 		return true
 	}
 	l := c.m.p.st.Labels.Get(max(c.label, 1))
-	return c.label != 0 && c.ask.Label == 0 && l.Listed && !l.Exclusive && (!c.ask.AM || c.cfg.LabelSettings.AMNonExclusive)
+	return c.label != 0 && c.ask.Label == 0 && l.Listed && !l.Exclusive &&
+		(!c.ask.AM || c.cfg.LabelSettings.AMNonExclusive)
 }
 
 // locality returns 1, 2 or 3 for the narrowest locality that is possible now, or 0.
@@ -180,7 +184,8 @@ func (c *nodeChoice) prolongs(slot state.NodeSlot) int64 {
 		}
 		return true
 	})
-	end, ok := probe.EndOf(&state.Container{App: c.ask.App, AM: c.ask.AM, AllocatedMillis: c.m.now, State: yarn.ContainerAllocated})
+	end, ok := probe.EndOf(&state.Container{App: c.ask.App, AM: c.ask.AM, AllocatedMillis: c.m.now,
+		State: yarn.ContainerAllocated})
 	switch {
 	case !ends || ok && end <= last:
 		return 0

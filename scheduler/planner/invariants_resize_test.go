@@ -30,7 +30,8 @@ func (w *walk) reservedToGrow(e *event.ResizeReserved) {
 	a, c, k := w.growing(e.Container)
 	_, _, n := w.placedFor(a, k, c.Node, "a reservation to grow")
 	switch {
-	case !calc.FitsIn(k.Size, n.Total), calc.FitsIn(k.Size, n.Unallocated()), !m.round && calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) < 1:
+	case !calc.FitsIn(k.Size, n.Total), calc.FitsIn(k.Size, n.Unallocated()),
+		!m.round && calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) < 1:
 		m.fail("6: r%d of %v on %s with %v free of %v", e.Reservation, k.Size, n.ID, n.Unallocated(), n.Total)
 	case k.Reservations != 0:
 		m.fail("13: r%d is the second for one container", e.Reservation)
@@ -50,7 +51,8 @@ func (w *walk) grows(e event.Event, ref event.ContainerRef, nothing bool) {
 		w.m.fail("12: container %+v is gone after %s", ref, e.Kind())
 	}
 	now := after.Containers.Get(slot)
-	if nothing || now.Node != before.Node || !before.Size.Within(now.Size) || now.Size == before.Size || after.Resizes.Version(now) != w.st.Resizes.Version(&before)+1 {
+	if nothing || now.Node != before.Node || !before.Size.Within(now.Size) || now.Size == before.Size ||
+		after.Resizes.Version(now) != w.st.Resizes.Version(&before)+1 {
 		w.m.fail("14: container %+v went from %v to %v", ref, before.Size, now.Size)
 	}
 }

@@ -34,7 +34,8 @@ func (m *machine) check(before *state.State, in input.Input, events []event.Even
 		w.step(e)
 	}
 	m.checkLeases()
-	for _, check := range []func() error{m.checkNodes, m.checkReservations, m.checkGangs, m.checkQueues, m.checkUsers, m.checkApps, m.checkStates, m.checkCapacities, m.checkFirstNodes} {
+	for _, check := range []func() error{m.checkNodes, m.checkReservations, m.checkGangs, m.checkQueues, m.checkUsers,
+		m.checkApps, m.checkStates, m.checkCapacities, m.checkFirstNodes} {
 		if err := check(); err != nil {
 			m.fail("%v", err)
 		}
@@ -101,8 +102,10 @@ func (m *machine) checkReservations() error {
 			err = fmt.Errorf("9: nothing is outstanding under the key of r%d", r.Number)
 		case r.Members == 0 && st.Asks.Get(ask).Count > 0 && st.Asks.Get(ask).Size != r.Size:
 			err = fmt.Errorf("10: r%d is for %v, %v is asked", r.Number, r.Size, st.Asks.Get(ask).Size)
-		case m.p.Config().EagerCancel && st.Asks.Get(ask).Label != n.Label && (st.Asks.Get(ask).Label != 0 || st.Labels.Get(n.Label).Exclusive):
-			err = fmt.Errorf("r%d is on a node of label %q, %q is asked", r.Number, st.Labels.Name(n.Label), st.Labels.Name(st.Asks.Get(ask).Label))
+		case m.p.Config().EagerCancel && st.Asks.Get(ask).Label != n.Label &&
+			(st.Asks.Get(ask).Label != 0 || st.Labels.Get(n.Label).Exclusive):
+			err = fmt.Errorf("r%d is on a node of label %q, %q is asked", r.Number, st.Labels.Name(n.Label),
+				st.Labels.Name(st.Asks.Get(ask).Label))
 		case a.Blacklisted(n):
 			err = fmt.Errorf("17: r%d is on %s, which is blacklisted", r.Number, n.ID)
 		}
@@ -117,7 +120,8 @@ func (m *machine) checkReservations() error {
 			}
 		}
 		if held != k.Reservations || (held == 0 && k.ReReservations != 0) {
-			err = fmt.Errorf("14: key %v of %s holds %d reservations, says %d and %d re-reservations", k.Key, a.ID, held, k.Reservations, k.ReReservations)
+			err = fmt.Errorf("14: key %v of %s holds %d reservations, says %d and %d re-reservations", k.Key, a.ID, held,
+				k.Reservations, k.ReReservations)
 		}
 		return err == nil
 	})
@@ -184,7 +188,8 @@ func (m *machine) checkApps() error {
 	sums := map[state.AppSlot]ledger{}
 	for p, l := range m.ledgers() { // sums: the order is harmless
 		w := sums[p.slot]
-		sums[p.slot] = ledger{used: w.used.Add(l.used), reserved: w.reserved.Add(l.reserved), pending: w.pending.Add(l.pending)}
+		sums[p.slot] = ledger{used: w.used.Add(l.used), reserved: w.reserved.Add(l.reserved),
+			pending: w.pending.Add(l.pending)}
 	}
 	m.p.st.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
 		l := sums[slot]
@@ -206,7 +211,8 @@ func (m *machine) checkQueues() error {
 		}
 		for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
 			w := want[part[state.QueueSlot]{q, p.label}]
-			want[part[state.QueueSlot]{q, p.label}] = ledger{used: w.used.Add(l.used).Add(l.reserved), reserved: w.reserved.Add(l.reserved), pending: w.pending.Add(l.pending)}
+			want[part[state.QueueSlot]{q, p.label}] = ledger{used: w.used.Add(l.used).Add(l.reserved),
+				reserved: w.reserved.Add(l.reserved), pending: w.pending.Add(l.pending)}
 			containers[q] += l.containers
 		}
 	}
@@ -221,9 +227,11 @@ func (m *machine) checkQueues() error {
 			case u.Used != w.used:
 				err = fmt.Errorf("18, 19: %s uses %v of %q, its applications %v", q.Path, u.Used, st.Labels.Name(label), w.used)
 			case u.Reserved != w.reserved || u.Reserved.Negative() || !u.Reserved.Within(u.Used):
-				err = fmt.Errorf("20: %s has %v reserved of %v used of %q, its applications %v", q.Path, u.Reserved, u.Used, st.Labels.Name(label), w.reserved)
+				err = fmt.Errorf("20: %s has %v reserved of %v used of %q, its applications %v", q.Path, u.Reserved, u.Used,
+					st.Labels.Name(label), w.reserved)
 			case u.Pending != w.pending:
-				err = fmt.Errorf("19, 22: %s has %v of %q pending, its applications %v", q.Path, u.Pending, st.Labels.Name(label), w.pending)
+				err = fmt.Errorf("19, 22: %s has %v of %q pending, its applications %v", q.Path, u.Pending,
+					st.Labels.Name(label), w.pending)
 			}
 		}
 		return err == nil
@@ -256,7 +264,8 @@ func (m *machine) checkUsers() error {
 			used := st.UserUse(slot, label).Used
 			leaf[part[state.QueueSlot]{u.Queue, label}] = leaf[part[state.QueueSlot]{u.Queue, label}].Add(used)
 			if want := users[part[state.UserSlot]{slot, label}]; used != want {
-				err = fmt.Errorf("21: user %s of %s uses %v of %q, the applications %v", st.Names.Text(u.Name), st.Queues.Get(u.Queue).Path, used, st.Labels.Name(label), want)
+				err = fmt.Errorf("21: user %s of %s uses %v of %q, the applications %v", st.Names.Text(u.Name),
+					st.Queues.Get(u.Queue).Path, used, st.Labels.Name(label), want)
 			}
 			return err == nil
 		})
@@ -267,7 +276,8 @@ func (m *machine) checkUsers() error {
 			case leaf[p] != u.Used:
 				err = fmt.Errorf("21: the users of %s use %v of %q, it says %v", q.Path, leaf[p], st.Labels.Name(label), u.Used)
 			case am[p] != u.AMUsed || active[slot] != q.ActiveApps:
-				err = fmt.Errorf("28: %d AMs of %s take %v of %q, it says %d and %v", active[slot], q.Path, am[p], st.Labels.Name(label), q.ActiveApps, u.AMUsed)
+				err = fmt.Errorf("28: %d AMs of %s take %v of %q, it says %d and %v", active[slot], q.Path, am[p],
+					st.Labels.Name(label), q.ActiveApps, u.AMUsed)
 			}
 			return err == nil
 		})
@@ -346,7 +356,8 @@ func (m *machine) checkKept(before *state.State, events []event.Event) {
 			m.fail("15: r%d ended: %v, and is at slot %d", r.Number, ended[r.Number], slot)
 		}
 		if slot != 0 {
-			if now := m.p.st.Reservations.Get(slot); now.Node != r.Node || now.Size != r.Size || now.Container != r.Container || now.App != r.App {
+			if now := m.p.st.Reservations.Get(slot); now.Node != r.Node || now.Size != r.Size || now.Container != r.Container ||
+				now.App != r.App {
 				m.fail("15: r%d was %+v and is %+v", r.Number, r, now)
 			}
 		}
@@ -371,7 +382,8 @@ func (m *machine) servedElsewhere(a *state.App, r *state.Reservation) bool {
 func (m *machine) recalledFor(r *state.Reservation) bool {
 	return !m.p.opt.Eager && slices.ContainsFunc(m.events, func(e event.Event) bool {
 		asked, ok := e.(*event.PreemptionAsked)
-		return ok && asked.Cause == yarn.PreemptLease && asked.Reservation == r.Number && asked.DeadlineMillis <= m.p.sched.Now()
+		return ok && asked.Cause == yarn.PreemptLease && asked.Reservation == r.Number &&
+			asked.DeadlineMillis <= m.p.sched.Now()
 	})
 }
 

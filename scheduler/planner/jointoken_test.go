@@ -11,7 +11,8 @@ import (
 // The clock of the replica that received the request does not count.
 func TestJoinTokenLeaderClock(t *testing.T) {
 	r := newRig(t)
-	for ttl, good := range map[int64]bool{0: false, 999: false, 1000: true, 24 * 3_600_000: true, 24*3_600_000 + 1: false} {
+	for ttl, good := range map[int64]bool{0: false, 999: false, 1000: true, 24 * 3_600_000: true,
+		24*3_600_000 + 1: false} {
 		hash := make([]byte, 32)
 		hash[0] = byte(ttl % 251)
 		reply, events := r.do(&input.CreateJoinToken{Hash: hash, Voter: true, TTLMillis: ttl})

@@ -12,7 +12,8 @@ func TestIdempotencyKeyPerCaller(t *testing.T) {
 	h := newHouse(t, 1, true)
 	submit := func(key string) input.Reply {
 		t.Helper()
-		r, _ := h.p.Plan(h.now, input.Request{Key: key, BodyHash: 7, Input: &input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}})
+		r, _ := h.p.Plan(h.now, input.Request{Key: key, BodyHash: 7,
+			Input: &input.SubmitApplication{User: "u", Queue: "root.a", Unmanaged: true}})
 		if f := r.Refused(); f != nil {
 			t.Fatal(f)
 		}

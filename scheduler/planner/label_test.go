@@ -60,19 +60,28 @@ func TestLabelRefusals(t *testing.T) {
 		code input.Code
 		what string
 	}{
-		{"", add(false, "z", "x"), input.InvalidLabel, "Exclusivity cannot be modified for an existing label with : <x:exclusivity=false>"},
-		{"", &input.SetLabels{Labels: []input.Label{{Name: "z", Exclusive: true}, {Name: " z"}}}, input.InvalidLabel, "Exclusivity cannot be modified for an existing label with : <z:exclusivity=false>"},
-		{"", add(true, "z", "_y"), input.InvalidLabel, "label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= _y"},
+		{"", add(false, "z", "x"), input.InvalidLabel,
+			"Exclusivity cannot be modified for an existing label with : <x:exclusivity=false>"},
+		{"", &input.SetLabels{Labels: []input.Label{{Name: "z", Exclusive: true}, {Name: " z"}}}, input.InvalidLabel,
+			"Exclusivity cannot be modified for an existing label with : <z:exclusivity=false>"},
+		{"", add(true, "z", "_y"), input.InvalidLabel,
+			"label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= _y"},
 		{"", add(true, "z", ""), input.InvalidLabel, "label added is empty or exceeds 255 character(s)"},
 		{"", add(true, strings.Repeat("z", 256)), input.InvalidLabel, "label added is empty or exceeds 255 character(s)"},
-		{"", &input.RemoveLabels{Names: []string{"y", "z"}}, input.NoSuchLabel, "Node label=z to be removed doesn't existed in cluster node labels collection."},
+		{"", &input.RemoveLabels{Names: []string{"y", "z"}}, input.NoSuchLabel,
+			"Node label=z to be removed doesn't existed in cluster node labels collection."},
 		{"", &input.RemoveLabels{Names: []string{"y", " "}}, input.InvalidLabel, "Label to be removed is null or empty"},
-		{"", &input.RemoveLabels{Names: []string{"y", "x"}}, input.LabelInUse, "Cannot remove label=x, because queue=root.a is using this label. Please remove label on queue before remove the label"},
-		{"", labelled("n1=x", "n2=x,y"), input.InvalidLabel, "2 labels specified on host=n2, please note that we do not support specifying multiple labels on a single host for now."},
-		{"", labelled("n1=x", "n2=y", "n1=y"), input.InvalidLabel, "2 labels specified on host=n1, please note that we do not support specifying multiple labels on a single host for now."},
-		{"", labelled("n1=x", "n2=z"), input.NoSuchLabel, "Not all labels being replaced contained by known label collections, please check, new labels=[z]"},
+		{"", &input.RemoveLabels{Names: []string{"y", "x"}}, input.LabelInUse,
+			"Cannot remove label=x, because queue=root.a is using this label. Please remove label on queue before remove the label"},
+		{"", labelled("n1=x", "n2=x,y"), input.InvalidLabel,
+			"2 labels specified on host=n2, please note that we do not support specifying multiple labels on a single host for now."},
+		{"", labelled("n1=x", "n2=y", "n1=y"), input.InvalidLabel,
+			"2 labels specified on host=n1, please note that we do not support specifying multiple labels on a single host for now."},
+		{"", labelled("n1=x", "n2=z"), input.NoSuchLabel,
+			"Not all labels being replaced contained by known label collections, please check, new labels=[z]"},
 		{"", labelled("n1=x", "=x"), input.InvalidRequest, "a node has no host"},
-		{"", known(labelled("n1=x", "n2:1=x", "n3=x", "n2:2=x")), input.NoSuchNode, "Failed to replace labels as there are unknown nodes:[n3:0, n2:2]"},
+		{"", known(labelled("n1=x", "n2:1=x", "n3=x", "n2:2=x")), input.NoSuchNode,
+			"Failed to replace labels as there are unknown nodes:[n3:0, n2:2]"},
 		{"", ofNode(labelled("n1:1=x")), input.NotAllowed, "NodeManagers do not tell their labels, administrators set them"},
 		{"yarn.node-labels.configuration-type=distributed", labelled("n1:1=x"), input.NotAllowed,
 			"Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled."},
@@ -93,8 +102,10 @@ func TestLabelRefusals(t *testing.T) {
 func TestLabelsOff(t *testing.T) {
 	w := newWorld(t)
 	w.tellAll("conf queues=(a:100)")
-	for _, in := range []input.Input{&input.SetLabels{Labels: []input.Label{{Name: "x"}}}, &input.RemoveLabels{Names: []string{"x"}}, labelled("n1=")} {
-		if f := w.plan(in).Refused(); f == nil || f.Reason != input.LabelsOff || f.What != "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled" {
+	for _, in := range []input.Input{&input.SetLabels{Labels: []input.Label{{Name: "x"}}},
+		&input.RemoveLabels{Names: []string{"x"}}, labelled("n1=")} {
+		if f := w.plan(in).Refused(); f == nil || f.Reason != input.LabelsOff ||
+			f.What != "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled" {
 			t.Errorf("%T: %v", in, f)
 		}
 	}
@@ -105,7 +116,8 @@ func TestLabelCommandTwice(t *testing.T) {
 	w := labelWorld(t, "")
 	for _, in := range []input.Input{
 		&input.SetLabels{Labels: []input.Label{{Name: "z", Exclusive: true}, {Name: "z ", Exclusive: true}}},
-		labelled("n1=x", "n3=y", "n2:1=y"), labelled("n2=x", "n2:1=x"), labelled("n2:1="), labelled("n2=x"), labelled("n1=y", "n1:1=y"),
+		labelled("n1=x", "n3=y", "n2:1=y"), labelled("n2=x", "n2:1=x"), labelled("n2:1="), labelled("n2=x"),
+		labelled("n1=y", "n1:1=y"),
 		&input.SetLabels{Labels: []input.Label{{Name: "z"}}, Change: true}, &input.RemoveLabels{Names: []string{"z", "z"}},
 	} {
 		if f := w.plan(in).Refused(); f != nil || len(w.events) == 0 {
@@ -189,7 +201,8 @@ func TestManyLabels(t *testing.T) {
 	if f := w.plan(&input.RemoveLabels{Names: []string{"l7"}}).Refused(); f != nil {
 		t.Fatal(f)
 	}
-	if f := w.plan(&input.SetLabels{Labels: []input.Label{{Name: "more"}}}).Refused(); f == nil || f.Reason != input.TooLarge ||
+	if f := w.plan(&input.SetLabels{Labels: []input.Label{{Name: "more"}}}).Refused(); f == nil ||
+		f.Reason != input.TooLarge ||
 		f.What != "the cluster has had 4096 labels, and 1 more would be above its limit of 4096; those that were removed count" {
 		t.Errorf("label 4097: refusal %v, want code %s with the limit of 4096", f, input.TooLarge)
 	}

@@ -116,13 +116,15 @@ func (w *world) strange() {
 		}
 		return true
 	})
-	r, ok := w.request(input.Request{Key: "once", Input: &input.SubmitApplication{User: "mallory", Queue: leaf, Unmanaged: true}}).(*input.SubmitApplicationReply)
+	r, ok := w.request(input.Request{Key: "once",
+		Input: &input.SubmitApplication{User: "mallory", Queue: leaf, Unmanaged: true}}).(*input.SubmitApplicationReply)
 	if !ok {
 		return
 	}
 	at, key := yarn.AttemptID{App: r.ID, Attempt: 1}, yarn.SchedulerKey{Priority: 1}
 	w.plan(&input.RegisterAttempt{Attempt: at})
-	in := &input.Allocate{Attempt: at, BlacklistAdd: []string{"blacklisted", "asked1"}, Asks: []input.Ask{{Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 1)}}}
+	in := &input.Allocate{Attempt: at, BlacklistAdd: []string{"blacklisted", "asked1"},
+		Asks: []input.Ask{{Key: key, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1, 1)}}}
 	for i := range 70 {
 		in.Asks = append(in.Asks, input.Ask{Key: key, Name: fmt.Sprint("asked", i), Count: 1, Size: yarn.NewResource(1, 1)})
 	}

@@ -18,7 +18,8 @@ func (ap *applications) setLifetime(in *input.SetLifetime) input.Reply {
 	case a.Shown().Ended():
 		return input.Refuse(in, alreadyEnded(a))
 	case in.LifetimeMillis < 0:
-		return input.Refuse(in, input.Refusef(input.InvalidRequest, "give a time of zero or more; zero is no bound", "a lifetime of %d ms is not valid", in.LifetimeMillis))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "give a time of zero or more; zero is no bound",
+			"a lifetime of %d ms is not valid", in.LifetimeMillis))
 	}
 	millis := in.LifetimeMillis
 	if most := ap.sched.Config.Queues[ap.sched.LeafOf(a)].MaxLifetime * 1000; most > 0 && (millis == 0 || millis > most) {
@@ -58,6 +59,7 @@ func lifetimeEnd(a *state.App) int64 {
 // lifetimesDue kills the applications that have exceeded their lifetime.
 func (ap *applications) lifetimesDue() {
 	for _, slot := range due.Passed(&ap.st.Apps, lifetimeEnd, ap.sched.Now()) {
-		ap.kill(&input.KillApplication{ID: ap.st.Apps.Get(slot).ID, Diagnostics: "Application is killed by ResourceManager as it has exceeded the lifetime period."})
+		ap.kill(&input.KillApplication{ID: ap.st.Apps.Get(slot).ID,
+			Diagnostics: "Application is killed by ResourceManager as it has exceeded the lifetime period."})
 	}
 }

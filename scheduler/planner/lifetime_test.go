@@ -16,17 +16,21 @@ func TestBadLifetimeIsRefused(t *testing.T) {
 	r := newRig(t)
 	before := r.p.st.Digest()
 	submit := func(dry bool, tags ...string) *input.SubmitApplication {
-		return &input.SubmitApplication{Name: "never", User: "nobody", Queue: "root.a", AM: yarn.NewResource(1024, 1), Tags: tags, DryRun: dry}
+		return &input.SubmitApplication{Name: "never", User: "nobody", Queue: "root.a", AM: yarn.NewResource(1024, 1),
+			Tags: tags, DryRun: dry}
 	}
 	for _, tags := range [][]string{
-		{"etl", yarn.LifetimeTag + "seconds=0"}, {yarn.LifetimeTag + "seconds=-60"}, {yarn.LifetimeTag + "seconds=3153600000"},
-		{yarn.LifetimeTag + "seconds=99999999999999999999"}, {yarn.LifetimeTag + "seconds=soon"}, {yarn.LifetimeTag + "90"}, {yarn.LifetimeTag},
+		{"etl", yarn.LifetimeTag + "seconds=0"}, {yarn.LifetimeTag + "seconds=-60"},
+		{yarn.LifetimeTag + "seconds=3153600000"},
+		{yarn.LifetimeTag + "seconds=99999999999999999999"}, {yarn.LifetimeTag + "seconds=soon"}, {yarn.LifetimeTag + "90"},
+		{yarn.LifetimeTag},
 		{yarn.LifetimeTag + "seconds=60", yarn.LifetimeTag + "seconds=90"},
 	} {
 		for _, dry := range []bool{false, true} {
 			reply, events := r.do(submit(dry, tags...))
 			f := reply.Refused()
-			if f == nil || f.Reason != input.InvalidRequest || !strings.Contains(f.What, tags[len(tags)-1]) || !strings.Contains(f.Do, yarn.LifetimeTag+"seconds=90") {
+			if f == nil || f.Reason != input.InvalidRequest || !strings.Contains(f.What, tags[len(tags)-1]) ||
+				!strings.Contains(f.Do, yarn.LifetimeTag+"seconds=90") {
 				t.Errorf("submission with tags %q: refusal %v, want code %s with the last tag and an example",
 					tags, f, input.InvalidRequest)
 			}
@@ -46,11 +50,14 @@ func TestBadLifetimeIsRefused(t *testing.T) {
 // TestLifetimeInNewQueue checks that the application that creates its queue gets the lifetime of the
 // template, as any later one. In Hadoop 3.4 it does not.
 func TestLifetimeInNewQueue(t *testing.T) {
-	q := newQuiet(t, confPrefix+"root.a.capacity", "1w", confPrefix+"root.b.capacity", "1w", confPrefix+"root.a.auto-queue-creation-v2.enabled", "true",
-		confPrefix+"root.a.auto-queue-creation-v2.leaf-template.maximum-application-lifetime", "60", confPrefix+"root.a.auto-queue-creation-v2.leaf-template.default-application-lifetime", "30")
+	q := newQuiet(t, confPrefix+"root.a.capacity", "1w", confPrefix+"root.b.capacity", "1w",
+		confPrefix+"root.a.auto-queue-creation-v2.enabled", "true",
+		confPrefix+"root.a.auto-queue-creation-v2.leaf-template.maximum-application-lifetime", "60",
+		confPrefix+"root.a.auto-queue-creation-v2.leaf-template.default-application-lifetime", "30")
 	for _, c := range []struct{ asked, want int64 }{{0, 30_000}, {20_000, 20_000}, {90_000, 60_000}} {
 		for range 2 {
-			in := &input.SubmitApplication{Queue: fmt.Sprint("root.a.q", c.asked), User: "ann", Unmanaged: true, LifetimeMillis: c.asked}
+			in := &input.SubmitApplication{Queue: fmt.Sprint("root.a.q", c.asked), User: "ann", Unmanaged: true,
+				LifetimeMillis: c.asked}
 			if got := q.app(q.do(in).(*input.SubmitApplicationReply).ID).LifetimeMillis; got != c.want {
 				t.Errorf("with %d ms asked, the lifetime is %d, want %d", c.asked, got, c.want)
 			}

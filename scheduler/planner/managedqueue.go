@@ -84,7 +84,8 @@ func (dq dynamicQueues) oldestApps() map[state.QueueSlot]uint32 {
 // deactivated. Leaves with applications are activated while there is room, in the order of their
 // oldest applications. With afresh, active leaves compete with the others; without it, they stay
 // active.
-func (dq dynamicQueues) manageBelow(parent *capacity.Queue, afresh bool, oldest map[state.QueueSlot]uint32, e *event.QueuesActivated) {
+func (dq dynamicQueues) manageBelow(parent *capacity.Queue, afresh bool, oldest map[state.QueueSlot]uint32,
+	e *event.QueuesActivated) {
 	type leaf struct {
 		path   string
 		first  uint32

@@ -56,7 +56,8 @@ func (at *attempts) awaited(id yarn.AttemptID, container uint64) state.AppSlot {
 		return 0
 	}
 	a := at.st.Apps.Get(slot)
-	if a.Attempt != id.Attempt || a.MasterNumber != container || a.LaunchedMillis != 0 || !a.Charged() || at.st.Master(a) == 0 {
+	if a.Attempt != id.Attempt || a.MasterNumber != container || a.LaunchedMillis != 0 || !a.Charged() ||
+		at.st.Master(a) == 0 {
 		return 0
 	}
 	return slot
@@ -96,7 +97,8 @@ func (at *attempts) fail(in *input.FailAttempt) input.Reply {
 	a := at.st.Apps.Get(slot)
 	switch {
 	case in.Attempt.Attempt == 0 || in.Attempt.Attempt > a.Attempt:
-		return input.Refuse(in, input.Refusef(input.NoSuchAttempt, "list them with \"rmd app list\"", "there is no attempt %s", in.Attempt))
+		return input.Refuse(in, input.Refusef(input.NoSuchAttempt, "list them with \"rmd app list\"",
+			"there is no attempt %s", in.Attempt))
 	case in.Attempt.Attempt == a.Attempt && (a.AttemptState == state.AttemptNonRunnable || a.Open()):
 		at.ends.AttemptFailed(slot, "Attempt failed by user.", true)
 	}
@@ -119,7 +121,8 @@ func (at *attempts) checkReleases(slot state.AppSlot, in *input.Allocate) *input
 	a := at.st.Apps.Get(slot)
 	for _, id := range in.Releases {
 		if id.App != a.ID || (id.Attempt != a.Attempt && !a.KeepContainers) {
-			return input.Refusef(input.InvalidRelease, "release containers of your own", "Cannot release container : %s not belonging to this application attempt : %s", id, in.Attempt)
+			return input.Refusef(input.InvalidRelease, "release containers of your own",
+				"Cannot release container : %s not belonging to this application attempt : %s", id, in.Attempt)
 		}
 	}
 	if slices.Contains(in.BlacklistAdd, yarn.Any) {

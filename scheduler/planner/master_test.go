@@ -21,8 +21,10 @@ type rig struct {
 func newRig(t *testing.T, more ...string) *rig {
 	t.Helper()
 	r := &rig{T: t, p: must(New(state.New(), Options{Eager: true})), now: 1_000_000}
-	set := append([]string{confPrefix + "root.queues", "a,b", confPrefix + "root.a.capacity", "50", confPrefix + "root.b.capacity", "50",
-		confPrefix + "maximum-am-resource-percent", "1", confPrefix + "root.a.user-limit-factor", "10", confPrefix + "root.a.maximum-capacity", "100"}, more...)
+	set := append([]string{confPrefix + "root.queues", "a,b", confPrefix + "root.a.capacity", "50",
+		confPrefix + "root.b.capacity", "50",
+		confPrefix + "maximum-am-resource-percent", "1", confPrefix + "root.a.user-limit-factor", "10",
+		confPrefix + "root.a.maximum-capacity", "100"}, more...)
 	in := &input.InitCluster{ClusterID: "c", ClusterTimestamp: 77, Entropy: testEntropy}
 	for i := 0; i < len(set); i += 2 {
 		in.Properties = append(in.Properties, input.Property{Name: set[i], Value: set[i+1]})
@@ -69,7 +71,8 @@ func (r *rig) refused(in input.Input, code input.Code, words ...string) {
 
 // dialed makes the node a Hadoop NodeManager, which the leader calls to launch AMs.
 func (r *rig) dialed() *rig {
-	r.ok(&input.RegisterNode{ID: yarn.NodeID{Host: "n0", Port: 1}, Rack: "r", Total: yarn.NewResource(16384, 16), NodeManager: true})
+	r.ok(&input.RegisterNode{ID: yarn.NodeID{Host: "n0", Port: 1}, Rack: "r", Total: yarn.NewResource(16384, 16),
+		NodeManager: true})
 	return r
 }
 
@@ -198,7 +201,8 @@ func TestAMLaunch(t *testing.T) {
 	if a := r.app(id); a.LaunchedMillis != r.now {
 		t.Errorf("launched at %d, it is %d", a.LaunchedMillis, r.now)
 	}
-	for _, in := range []input.Input{&input.AttemptLaunched{Attempt: id, Container: 1}, &input.AttemptLaunchFailed{Attempt: id, Container: 1},
+	for _, in := range []input.Input{&input.AttemptLaunched{Attempt: id, Container: 1},
+		&input.AttemptLaunchFailed{Attempt: id, Container: 1},
 		&input.AttemptLaunched{Attempt: yarn.AttemptID{App: id.App, Attempt: 2}, Container: 1}} {
 		if _, events := r.do(in); len(events) > 0 {
 			t.Errorf("%T %+v is written", in, in)
@@ -231,7 +235,8 @@ func TestLaunchThatFailed(t *testing.T) {
 	}
 	a := r.app(id)
 	h := r.p.st.Attempts.Get(a.History)
-	if a.State != yarn.AppFailed || a.Failures != 2 || !h.Counted || h.Number != 4 || !strings.Contains(h.Diagnostics, "Error launching "+id.String()+". Got exception: refused") {
+	if a.State != yarn.AppFailed || a.Failures != 2 || !h.Counted || h.Number != 4 ||
+		!strings.Contains(h.Diagnostics, "Error launching "+id.String()+". Got exception: refused") {
 		t.Errorf("%s after %d failures, the last: %+v", a.State, a.Failures, h)
 	}
 	id = r.started(nil)
@@ -280,7 +285,8 @@ func TestUnregisterWaitsForContainer(t *testing.T) {
 		if _, events := r.do(finish); len(events) > 0 {
 			t.Error("repeated, it is written again")
 		}
-		if reply, events := r.do(&input.Allocate{Attempt: id, Response: 7, Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: size}}}); reply.Refused() != nil ||
+		if reply, events := r.do(&input.Allocate{Attempt: id, Response: 7,
+			Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: size}}}); reply.Refused() != nil ||
 			reply.(*input.AllocateReply).Response != 8 || len(events) > 0 {
 			t.Errorf("a last heartbeat: %+v, %d events", reply, len(events))
 		}
@@ -302,8 +308,10 @@ func TestUnregisterWaitsForContainer(t *testing.T) {
 			r.ok(&input.ExpireNode{ID: yarn.NodeID{Host: "n0", Port: 1}})
 		}
 		a = r.app(id)
-		if a.State != yarn.AppFinished || a.Final != yarn.FinalFailed || a.Details().Diagnostics != "why" || a.Details().TrackingURL != "history" || a.Live != 0 || a.Failures != 0 {
-			t.Errorf("%s: it is %s %s %q %q with %d live", how, a.State, a.Final, a.Details().Diagnostics, a.Details().TrackingURL, a.Live)
+		if a.State != yarn.AppFinished || a.Final != yarn.FinalFailed || a.Details().Diagnostics != "why" ||
+			a.Details().TrackingURL != "history" || a.Live != 0 || a.Failures != 0 {
+			t.Errorf("%s: it is %s %s %q %q with %d live", how, a.State, a.Final, a.Details().Diagnostics,
+				a.Details().TrackingURL, a.Live)
 		}
 		r.ok(finish)
 		r.refused(&input.Allocate{Attempt: id, Response: 7}, input.NoSuchAttempt)
@@ -321,7 +329,8 @@ func TestUnregisterFinishesImmediately(t *testing.T) {
 		r.ok(&input.RegisterAttempt{Attempt: id})
 		r.refused(&input.FinishAttempt{Attempt: id, Final: 99}, input.InvalidRequest)
 		r.ok(&input.FinishAttempt{Attempt: id, Final: yarn.FinalSucceeded})
-		if a := r.app(id); a.State != yarn.AppFinished || a.Final != yarn.FinalSucceeded || !r.p.st.Attempts.Get(a.History).Unregistered || a.Progress != 10_000 {
+		if a := r.app(id); a.State != yarn.AppFinished || a.Final != yarn.FinalSucceeded ||
+			!r.p.st.Attempts.Get(a.History).Unregistered || a.Progress != 10_000 {
 			t.Errorf("unmanaged %v: %+v", unmanaged, a)
 		}
 	}
@@ -332,14 +341,16 @@ func TestFailAttempt(t *testing.T) {
 	id := r.started(nil)
 	r.ok(&input.FailAttempt{Attempt: id, User: "ann"})
 	a := r.app(id)
-	if h := r.p.st.Attempts.Get(a.History); a.Attempt != 2 || a.Failures != 1 || h.Diagnostics != "Attempt failed by user." {
+	if h := r.p.st.Attempts.Get(a.History); a.Attempt != 2 || a.Failures != 1 ||
+		h.Diagnostics != "Attempt failed by user." {
 		t.Errorf("attempt %d, %d failures, %+v", a.Attempt, a.Failures, h)
 	}
 	if _, events := r.do(&input.FailAttempt{Attempt: id}); len(events) > 0 {
 		t.Error("an attempt that is over failed again")
 	}
 	r.refused(&input.FailAttempt{Attempt: yarn.AttemptID{App: id.App, Attempt: 3}}, input.NoSuchAttempt)
-	r.refused(&input.FailAttempt{Attempt: yarn.AttemptID{App: yarn.ApplicationID{Seq: 99}, Attempt: 1}}, input.NoSuchApplication)
+	r.refused(&input.FailAttempt{Attempt: yarn.AttemptID{App: yarn.ApplicationID{Seq: 99}, Attempt: 1}},
+		input.NoSuchApplication)
 }
 
 func TestSetLifetime(t *testing.T) {
@@ -356,7 +367,8 @@ func TestSetLifetime(t *testing.T) {
 }
 
 func TestMoveTargetQueueACL(t *testing.T) {
-	r := newRig(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_submit_applications", " ", confPrefix+"root.acl_administer_queue", " ",
+	r := newRig(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_submit_applications", " ",
+		confPrefix+"root.acl_administer_queue", " ",
 		confPrefix+"root.a.acl_submit_applications", "ann", confPrefix+"root.b.acl_submit_applications", "bob ops")
 	id := r.started(nil)
 	r.refused(&input.MoveApplication{ID: id.App, Queue: "b", User: "ann", Groups: []string{"dev"}}, input.NotAllowed)
@@ -371,7 +383,8 @@ func TestAllocateResponseContents(t *testing.T) {
 	r := newRig(t, "yarn.cluster.max-application-priority", "9")
 	id := r.started(func(in *input.SubmitApplication) { in.Priority, in.PrioritySet = 7, true })
 	r.ok(&input.RegisterAttempt{Attempt: id, TrackingURL: "old"})
-	reply := r.ok(&input.Allocate{Attempt: id, Progress: 1234, Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}}}).(*input.AllocateReply)
+	reply := r.ok(&input.Allocate{Attempt: id, Progress: 1234,
+		Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}}}).(*input.AllocateReply)
 	if reply.Priority != 7 || len(reply.Granted) != 1 || reply.Granted[0].AllocatedMillis != r.now {
 		t.Errorf("%+v at %d", reply, r.now)
 	}
@@ -380,7 +393,8 @@ func TestAllocateResponseContents(t *testing.T) {
 		progress uint32
 		url      string
 		written  bool
-	}{{1299, "", false}, {1300, "", true}, {1300, "old", false}, {1300, "new", true}, {99_999, "", true}, {10_000, "", false}} {
+	}{{1299, "", false}, {1300, "", true}, {1300, "old", false}, {1300, "new", true}, {99_999, "", true},
+		{10_000, "", false}} {
 		a := r.app(id)
 		_, events := r.do(&input.Allocate{Attempt: id, Response: a.Response, Progress: c.progress, TrackingURL: c.url})
 		if (len(events) > 0) != c.written {
@@ -396,10 +410,12 @@ func TestAllocateResponseContents(t *testing.T) {
 		return &input.Allocate{Attempt: id, Response: r.app(id).Response, Progress: 10_000, Releases: releases}
 	}
 	r.refused(call(other), input.InvalidRelease, other.String())
-	r.refused(&input.Allocate{Attempt: id, Response: r.app(id).Response, BlacklistAdd: []string{"*"}}, input.InvalidBlacklist)
+	r.refused(&input.Allocate{Attempt: id, Response: r.app(id).Response, BlacklistAdd: []string{"*"}},
+		input.InvalidBlacklist)
 	r.ok(call(yarn.ContainerID{App: id.App, Attempt: 1, Number: 99}))
 	keep := r.started(func(in *input.SubmitApplication) { in.KeepContainers = true })
 	r.ok(&input.RegisterAttempt{Attempt: keep})
 	r.ok(&input.Allocate{Attempt: keep, Releases: []yarn.ContainerID{{App: keep.App, Attempt: 9, Number: 1}}})
-	r.refused(&input.Allocate{Attempt: keep, Releases: []yarn.ContainerID{{App: id.App, Attempt: 1, Number: 1}}}, input.InvalidRelease)
+	r.refused(&input.Allocate{Attempt: keep, Releases: []yarn.ContainerID{{App: id.App, Attempt: 1, Number: 1}}},
+		input.InvalidRelease)
 }

@@ -11,8 +11,10 @@ import (
 )
 
 func TestMasterKeyRolling(t *testing.T) {
-	r := newRig(t, "yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs", "100", "yarn.nm.liveness-monitor.expiry-interval-ms", "10000",
-		"yarn.resourcemanager.delegation.key.update-interval", "100000", "yarn.resourcemanager.delegation.token.renew-interval", "900000")
+	r := newRig(t, "yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs", "100",
+		"yarn.nm.liveness-monitor.expiry-interval-ms", "10000",
+		"yarn.resourcemanager.delegation.key.update-interval", "100000",
+		"yarn.resourcemanager.delegation.token.renew-interval", "900000")
 	keys := func(k yarn.KeyKind) state.KeySet { return *r.p.st.Keys(k) }
 	seen := map[string]bool{}
 	for k := range yarn.KeyKinds {
@@ -72,7 +74,9 @@ func TestFirstTickMakesTheKeys(t *testing.T) {
 		reply, _ := p.Plan(p.st.Meta.NowMillis+1, input.Request{Input: in})
 		return reply
 	}
-	plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"}}})
+	plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1,
+		Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"},
+			{Name: confPrefix + "root.a.capacity", Value: "100"}}})
 	if p.st.Meta.NextKey != 0 || len(p.Due(5)) == 0 || len(must(New(state.New(), Options{})).Due(5)) > 0 {
 		t.Error("a cluster without keys needs a tick, none at all does not")
 	}
@@ -90,11 +94,13 @@ func TestDelegation(t *testing.T) {
 	const day = 86_400_000
 	token := r.ok(&input.IssueDelegationToken{Owner: "ann", Renewer: "yarn", RealUser: "oozie"}).(*input.IssueDelegationTokenReply)
 	issued := r.now
-	if token.Sequence != 1 || token.IssueMillis != issued || token.MaxMillis != issued+7*day || token.KeyID != r.p.st.Keys(yarn.KeyDelegation).Current.ID {
+	if token.Sequence != 1 || token.IssueMillis != issued || token.MaxMillis != issued+7*day ||
+		token.KeyID != r.p.st.Keys(yarn.KeyDelegation).Current.ID {
 		t.Errorf("IssueDelegationToken at %d = %+v, want sequence 1, 7 days at most and key %d",
 			issued, token, r.p.st.Keys(yarn.KeyDelegation).Current.ID)
 	}
-	if d := r.p.st.Delegations.Find(1); d.ExpiresMillis != issued+day || d.Owner != "ann" || d.RealUser != "oozie" || d.IssuedMillis != issued {
+	if d := r.p.st.Delegations.Find(1); d.ExpiresMillis != issued+day || d.Owner != "ann" || d.RealUser != "oozie" ||
+		d.IssuedMillis != issued {
 		t.Errorf("delegation token 1: %+v, want issued at %d for a day, owner ann, real user oozie",
 			d, issued)
 	}
@@ -112,7 +118,8 @@ func TestDelegation(t *testing.T) {
 		t.Errorf("at last good until %d", got-issued)
 	}
 	r.now = token.MaxMillis
-	r.refused(&input.RenewDelegationToken{Sequence: 1, By: "yarn"}, input.TokenExpired, "yarn tried to renew an expired token")
+	r.refused(&input.RenewDelegationToken{Sequence: 1, By: "yarn"}, input.TokenExpired,
+		"yarn tried to renew an expired token")
 	if len(r.p.Due(r.now)) == 0 {
 		t.Error("an expired token calls for a tick")
 	}
@@ -135,8 +142,10 @@ func TestTokenAlgorithm(t *testing.T) {
 		t.Errorf("by default %s", k.Current.Algorithm)
 	}
 	old := *r.p.st.Keys(yarn.KeyNM)
-	r.ok(&input.SetQueues{Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a,b"}, {Name: confPrefix + "root.a.capacity", Value: "50"}, {Name: confPrefix + "root.b.capacity", Value: "50"},
-		{Name: "hadoop.security.secret-manager.key-generator.algorithm", Value: "hmacsha256"}, {Name: "hadoop.security.secret-manager.key-length", Value: "512"}}})
+	r.ok(&input.SetQueues{Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a,b"},
+		{Name: confPrefix + "root.a.capacity", Value: "50"}, {Name: confPrefix + "root.b.capacity", Value: "50"},
+		{Name: "hadoop.security.secret-manager.key-generator.algorithm", Value: "hmacsha256"},
+		{Name: "hadoop.security.secret-manager.key-length", Value: "512"}}})
 	r.ok(&input.Tick{Entropy: testEntropy})
 	for which := range yarn.KeyKinds {
 		newest := r.p.st.Keys(which).Next
@@ -144,7 +153,8 @@ func TestTokenAlgorithm(t *testing.T) {
 			newest = r.p.st.Keys(which).Current
 		}
 		if newest.Algorithm != yarn.HMACSHA256 || len(newest.Bytes) != 64 {
-			t.Errorf("the next key of kind %s is %s with %s and %d bytes, want HmacSHA256 and 64", which, newest, newest.Algorithm, len(newest.Bytes))
+			t.Errorf("the next key of kind %s is %s with %s and %d bytes, want HmacSHA256 and 64", which, newest,
+				newest.Algorithm, len(newest.Bytes))
 		}
 	}
 	if k := r.p.st.Keys(yarn.KeyNM).Current; k.ID != old.Current.ID || k.Algorithm != yarn.HMACSHA1 {
@@ -160,7 +170,8 @@ func TestTokenAlgorithm(t *testing.T) {
 // TestClientKey checks that an attempt gets a key for its clients when its AM first registers,
 // keeps it when the AM registers again, and loses it at its end.
 func TestClientKey(t *testing.T) {
-	r := newRig(t, "hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", "hadoop.security.secret-manager.key-length", "512").dialed()
+	r := newRig(t, "hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256",
+		"hadoop.security.secret-manager.key-length", "512").dialed()
 	id := r.started(nil)
 	key := func(id yarn.AttemptID) state.MasterKey { return r.app(id).Details().ClientKey }
 	entropy := func(b byte) []byte { return bytes.Repeat([]byte{b}, token.EntropySize) }
@@ -177,7 +188,8 @@ func TestClientKey(t *testing.T) {
 	}
 	r.ok(&input.RegisterAttempt{Attempt: id, Entropy: entropy(2)})
 	same("registered at once again,")
-	r.ok(&input.Allocate{Attempt: id, Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}}})
+	r.ok(&input.Allocate{Attempt: id, Asks: []input.Ask{
+		{Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}}})
 	r.ok(&input.RegisterAttempt{Attempt: id, Entropy: entropy(3)})
 	same("registered again after a response,")
 	r.ok(&input.Allocate{Attempt: id, TrackingURL: "another"})

@@ -32,8 +32,10 @@ func (h *house) again(i int) *input.Refusal {
 // lists. So no refused node can register before the lists are set.
 func TestNewClusterHostLists(t *testing.T) {
 	h := &house{&plant{p: must(New(state.New(), Options{})), now: 1000}, t}
-	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Include: []string{"N1", "n0"}, Exclude: []string{"n0"},
-		Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"}}})
+	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Include: []string{"N1", "n0"},
+		Exclude: []string{"n0"},
+		Properties: []input.Property{{Name: confPrefix + "root.queues", Value: "a"},
+			{Name: confPrefix + "root.a.capacity", Value: "100"}}})
 	if l := h.p.st.Hosts; !slices.Equal(l.Include, []string{"n0", "n1"}) || !slices.Equal(l.Exclude, []string{"n0"}) {
 		t.Errorf("host lists of the new cluster: include %q, exclude %q, want [n0 n1] and [n0]",
 			l.Include, l.Exclude)
@@ -63,13 +65,15 @@ func TestExcludedHostsDecommissioned(t *testing.T) {
 		t.Error("its heartbeat is not answered with a shutdown")
 	}
 	f := h.again(0)
-	if f == nil || f.Reason != input.HostRefused || f.What != "Disallowed NodeManager from  n0, Sending SHUTDOWN signal to the NodeManager." {
+	if f == nil || f.Reason != input.HostRefused ||
+		f.What != "Disallowed NodeManager from  n0, Sending SHUTDOWN signal to the NodeManager." {
 		t.Errorf("registers: %v", f)
 	}
 	if f := h.refused(&input.DrainNode{ID: h.nodes[0], Back: true}); f == nil || f.Reason != input.HostRefused {
 		t.Errorf("taken back by hand: %v", f)
 	}
-	if f := h.refused(&input.RegisterNode{ID: yarn.NodeID{Host: "ELSEWHERE", Port: 7}, Total: yarn.NewResource(1024, 1)}); f == nil || f.Reason != input.HostRefused {
+	if f := h.refused(&input.RegisterNode{ID: yarn.NodeID{Host: "ELSEWHERE", Port: 7},
+		Total: yarn.NewResource(1024, 1)}); f == nil || f.Reason != input.HostRefused {
 		t.Errorf("another one registers: %v", f)
 	}
 	if r := h.hosts(&input.SetHosts{}); !slices.Equal(r.Returning, h.nodes[:1]) || len(r.Leaving) != 0 {
@@ -105,7 +109,8 @@ func TestUnlistedHostsDrain(t *testing.T) {
 		t.Error("a shorter time does not hold")
 	}
 	if f := h.refused(&input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true,
-		Containers: []input.ContainerStatus{{Container: ids[0], State: yarn.ContainerRunning}}}); f != nil || h.node(0).State != yarn.NodeDecommissioning {
+		Containers: []input.ContainerStatus{{Container: ids[0], State: yarn.ContainerRunning}}}); f != nil ||
+		h.node(0).State != yarn.NodeDecommissioning {
 		t.Errorf("a node that drains restarts: %v, %s", f, h.node(0).State)
 	}
 	h.must(t, &input.NodesHeard{Nodes: []state.NodeSlot{2}})
@@ -155,8 +160,10 @@ func TestHostListsKeepOperatorDrains(t *testing.T) {
 	if f := h.refused(&input.DrainNode{ID: h.nodes[1]}); f == nil || f.Reason != input.AlreadyDone {
 		t.Errorf("drained twice: %v", f)
 	}
-	for _, deadline := range []int64{h.now + 5000, h.now + 9000, h.now + 7000, 0} { // later, earlier, and without a deadline
-		if h.must(t, &input.DrainNode{ID: h.nodes[1], DeadlineMillis: deadline}); h.node(1).DeadlineMillis != deadline || h.node(1).State != yarn.NodeDecommissioning {
+	// later, earlier, and without a deadline
+	for _, deadline := range []int64{h.now + 5000, h.now + 9000, h.now + 7000, 0} {
+		if h.must(t, &input.DrainNode{ID: h.nodes[1], DeadlineMillis: deadline}); h.node(1).DeadlineMillis != deadline ||
+			h.node(1).State != yarn.NodeDecommissioning {
 			t.Errorf("n1 is %s until %d, want %s until %d",
 				h.node(1).State, h.node(1).DeadlineMillis, yarn.NodeDecommissioning, deadline)
 		}
@@ -192,7 +199,8 @@ func TestSetHostsRefusesNonsense(t *testing.T) {
 // nodes of a host.
 func TestNodeWithoutPort(t *testing.T) {
 	h := newHouse(t, 1, true)
-	if f := h.refused(&input.RegisterNode{ID: yarn.NodeID{Host: "n9"}, Total: yarn.NewResource(1024, 1)}); f == nil || f.Reason != input.InvalidRequest {
+	if f := h.refused(&input.RegisterNode{ID: yarn.NodeID{Host: "n9"}, Total: yarn.NewResource(1024, 1)}); f == nil ||
+		f.Reason != input.InvalidRequest {
 		t.Errorf("RegisterNode with port 0: refusal %v, want code %s", f, input.InvalidRequest)
 	}
 }
@@ -216,7 +224,8 @@ func TestForgetNode(t *testing.T) {
 		h.must(t, &input.Allocate{Attempt: at, Response: h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App)).Response})
 	}
 	untracked := &input.ForgetNode{ID: h.nodes[0], Untracked: true}
-	for _, lists := range []*input.SetHosts{{}, {Include: []string{"n0", "n1", "n2"}}, {Include: []string{"n1", "n2"}, Exclude: []string{"n0"}}} {
+	for _, lists := range []*input.SetHosts{{}, {Include: []string{"n0", "n1", "n2"}},
+		{Include: []string{"n1", "n2"}, Exclude: []string{"n0"}}} {
 		h.hosts(lists)
 		if h.must(t, untracked); h.p.st.Nodes.Find(h.nodes[0]) == 0 {
 			t.Fatalf("forgotten although the lists are %+v", lists)
@@ -233,7 +242,8 @@ func TestForgetNode(t *testing.T) {
 	if r := h.must(t, late).(*input.NodeHeartbeatReply); !r.Resync {
 		t.Errorf("a heartbeat of it is answered %+v", r)
 	}
-	other := &input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 2}, Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true, HeartbeatSession: 8}
+	other := &input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 2}, Rack: "r", Total: yarn.NewResource(8192, 8),
+		NodeManager: true, HeartbeatSession: 8}
 	if r := h.must(t, other).(*input.RegisterNodeReply); r.Number != 1 {
 		t.Errorf("the next node has number %d", r.Number)
 	}
@@ -248,7 +258,8 @@ func TestDrainTimesOfTheLists(t *testing.T) {
 	h := newHouse(t, 3, true)
 	at := h.run()
 	h.beat(0, h.ask(at, 0, 1)...)
-	lists := &input.SetHosts{Exclude: []string{"n0", "n1"}, Graceful: true, TimeoutMillis: 60_000, Timeouts: []input.HostTimeout{{Host: " N1 ", Millis: 5000}, {Host: "n2", Millis: 1}}}
+	lists := &input.SetHosts{Exclude: []string{"n0", "n1"}, Graceful: true, TimeoutMillis: 60_000,
+		Timeouts: []input.HostTimeout{{Host: " N1 ", Millis: 5000}, {Host: "n2", Millis: 1}}}
 	h.hosts(lists)
 	since := h.now
 	hold := func(n0, n1 int64) {

@@ -25,7 +25,8 @@ func newHouse(t *testing.T, nodes int, dialed bool) *house {
 	h := &house{w, t}
 	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: []input.Property{
 		{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"},
-		{Name: confPrefix + "root.a.user-limit-factor", Value: "100"}, {Name: confPrefix + "maximum-am-resource-percent", Value: "1"},
+		{Name: confPrefix + "root.a.user-limit-factor", Value: "100"},
+		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"},
 		{Name: "yarn.resourcemanager.max-completed-applications", Value: "0"}}})
 	for i := range nodes {
 		h.nodes = append(h.nodes, yarn.NodeID{Host: fmt.Sprintf("n%d", i), Port: 1})
@@ -58,7 +59,8 @@ func (h *house) ask(at yarn.AttemptID, i, n int) (out []yarn.ContainerID) {
 	a, host := h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App)), h.nodes[i].Host
 	key, size := yarn.SchedulerKey{Priority: int32(i + 1)}, yarn.NewResource(1024, 1)
 	r := h.must(h.t, &input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{
-		{Key: key, Name: host, Count: int64(n), Size: size, Relax: true}, {Key: key, Name: "r", Count: int64(n), Size: size}, {Key: key, Name: yarn.Any, Count: int64(n), Size: size}}})
+		{Key: key, Name: host, Count: int64(n), Size: size, Relax: true}, {Key: key, Name: "r", Count: int64(n), Size: size},
+		{Key: key, Name: yarn.Any, Count: int64(n), Size: size}}})
 	for _, g := range r.(*input.AllocateReply).Granted {
 		out = append(out, g.Container)
 	}
@@ -118,7 +120,8 @@ func TestCleanUps(t *testing.T) {
 	if r := h.beat(2); len(r.CleanUp) != 0 {
 		t.Errorf("a node that had nothing of it is told of %v", r.CleanUp)
 	}
-	told := &input.NodeHeartbeat{ID: h.nodes[0], CleanupsAcked: []yarn.ApplicationID{two.App, one.App, one.App, {ClusterTimestamp: 9, Seq: 9}}}
+	told := &input.NodeHeartbeat{ID: h.nodes[0],
+		CleanupsAcked: []yarn.ApplicationID{two.App, one.App, one.App, {ClusterTimestamp: 9, Seq: 9}}}
 	for i := range 3 {
 		if r := h.must(t, told).(*input.NodeHeartbeatReply); len(r.CleanUp) != 0 {
 			t.Errorf("told %d times: %v", i, r.CleanUp)
@@ -175,7 +178,8 @@ func TestDrainWaitsForApplications(t *testing.T) {
 	h.must(t, &input.DrainNode{ID: h.nodes[0]})
 	for range 2 {
 		if h.beat(0); h.node(0).State != yarn.NodeDecommissioning || h.node(0).Count != 0 || !h.node(0).Total.IsZero() {
-			t.Fatalf("its containers have ended, the application has not: %s with a total of %s", h.node(0).State, h.node(0).Total)
+			t.Fatalf("its containers have ended, the application has not: %s with a total of %s", h.node(0).State,
+				h.node(0).Total)
 		}
 		h.must(t, &input.NodesHeard{Nodes: []state.NodeSlot{1}})
 	}
@@ -217,11 +221,14 @@ func TestRegistrationListsEndedApplications(t *testing.T) {
 	h.beat(0, append(a, b...)...)
 	h.finish(over)
 	ghost := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 1}
-	in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true, Running: []yarn.ApplicationID{lives.App, ghost, over.App}}
-	in.Containers = []input.ContainerStatus{{Container: a[0], State: yarn.ContainerRunning}, {Container: yarn.ContainerID{App: ghost, Attempt: 1, Number: 1}, State: yarn.ContainerRunning}}
+	in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true,
+		Running: []yarn.ApplicationID{lives.App, ghost, over.App}}
+	in.Containers = []input.ContainerStatus{{Container: a[0], State: yarn.ContainerRunning},
+		{Container: yarn.ContainerID{App: ghost, Attempt: 1, Number: 1}, State: yarn.ContainerRunning}}
 	for range 2 {
 		r := h.must(t, in).(*input.RegisterNodeReply)
-		if !slices.Equal(r.CleanUp, []yarn.ApplicationID{ghost, over.App}) || len(r.Kill) != 1 || r.Number != 1 || !r.Total.IsZero() {
+		if !slices.Equal(r.CleanUp, []yarn.ApplicationID{ghost, over.App}) || len(r.Kill) != 1 || r.Number != 1 ||
+			!r.Total.IsZero() {
 			t.Errorf("RegisterNode = %+v, want to clean up %v, one container to kill, node number 1 and no total",
 				r, []yarn.ApplicationID{ghost, over.App})
 		}
@@ -262,7 +269,8 @@ func TestSignalsSentUntilAcknowledged(t *testing.T) {
 			t.Errorf("signals: %v, %d orders", r.Signals, h.node(0).PendingCommands)
 		}
 	}
-	if f := signal(yarn.ContainerID{App: at.App, Attempt: 1, Number: 99}, 1); f == nil || f.Reason != input.NoSuchContainer {
+	if f := signal(yarn.ContainerID{App: at.App, Attempt: 1, Number: 99}, 1); f == nil ||
+		f.Reason != input.NoSuchContainer {
 		t.Errorf("a container that is not there: %v", f)
 	}
 	if f := signal(ids[0], 4); f == nil || f.Reason != input.InvalidRequest {
@@ -302,7 +310,8 @@ func TestFullReports(t *testing.T) {
 	}
 	a := h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App))
 	r := h.must(t, &input.Allocate{Attempt: at, Response: a.Response}).(*input.AllocateReply)
-	if len(r.Completed) != 1 || r.Completed[0].Container != ids[1] || r.Completed[0].ExitStatus != yarn.ExitAborted || !strings.HasPrefix(r.Completed[0].Diagnostics, "Container lost") {
+	if len(r.Completed) != 1 || r.Completed[0].Container != ids[1] || r.Completed[0].ExitStatus != yarn.ExitAborted ||
+		!strings.HasPrefix(r.Completed[0].Diagnostics, "Container lost") {
 		t.Errorf("the AM is told %+v", r.Completed)
 	}
 }
@@ -341,7 +350,8 @@ func TestFullReportWithoutTheAM(t *testing.T) {
 	h.beat(0)
 	a := h.p.st.Apps.Get(h.p.st.Apps.ByID(r.ID))
 	if a.Attempt != 2 || a.Failures != 0 || h.state(am) != 0 || h.state(ids[0]) != 0 || h.state(ids[1]) != 0 {
-		t.Errorf("attempt %d after %d failures that count; AM %s, containers %s %s", a.Attempt, a.Failures, h.state(am), h.state(ids[0]), h.state(ids[1]))
+		t.Errorf("attempt %d after %d failures that count; AM %s, containers %s %s", a.Attempt, a.Failures, h.state(am),
+			h.state(ids[0]), h.state(ids[1]))
 	}
 }
 
@@ -421,7 +431,8 @@ func TestDialedNodesAreNotOrderedToLaunch(t *testing.T) {
 // whole application down.
 func TestCheapestToDrain(t *testing.T) {
 	h := newHouse(t, 4, true)
-	at := yarn.AttemptID{App: h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1)}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+	at := yarn.AttemptID{App: h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a",
+		AM: yarn.NewResource(1024, 1)}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	a := h.p.st.Apps.Get(h.p.st.Apps.ByID(at.App))
 	master := int(a.MasterNode) - 1
 	h.beat(master, yarn.ContainerID{App: at.App, Attempt: 1, Number: a.MasterNumber})
@@ -448,7 +459,8 @@ func TestCheapestToDrain(t *testing.T) {
 	if want := []int{idle, data, busy, master}; !slices.Equal(order, want) {
 		t.Errorf("the order is %v, want %v: %+v", order, want, got)
 	}
-	for i, part := range []string{"nothing runs there", "data of 1 running application", "1 container, 0 AMs", "1 container, 1 AM"} {
+	for i, part := range []string{"nothing runs there", "data of 1 running application", "1 container, 0 AMs",
+		"1 container, 1 AM"} {
 		if !strings.Contains(got[i].Reason, part) {
 			t.Errorf("the reason %q does not say %q", got[i].Reason, part)
 		}

@@ -251,7 +251,8 @@ func (p *Planner) plan(in input.Input) input.Reply {
 	case *input.InitCluster:
 		return input.Refuse(in, input.Refusef(input.AlreadyDone, "", "the cluster is initialized as %s", p.st.Meta.ClusterID))
 	}
-	return input.Refuse(in, input.Refusef(input.InvalidRequest, "upgrade the leader", "the leader does not know input %d", in.Kind()))
+	return input.Refuse(in, input.Refusef(input.InvalidRequest, "upgrade the leader",
+		"the leader does not know input %d", in.Kind()))
 }
 
 // initCluster plans the first input of all. The others are refused until then.

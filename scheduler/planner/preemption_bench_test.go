@@ -34,8 +34,10 @@ func BenchmarkPreemptionRound(b *testing.B) {
 func ranked(queues int) []input.Property {
 	const underutilized = confPrefix + "ordering-policy.priority-utilization.underutilized-preemption."
 	const balance = "yarn.resourcemanager.monitor.capacity.preemption.preemption-to-balance-queue-after-satisfied."
-	keys := []input.Property{{Name: confPrefix + "root.ordering-policy", Value: "priority-utilization"}, {Name: underutilized + "enabled", Value: "true"},
-		{Name: underutilized + "reserved-container-delay-ms", Value: "0"}, {Name: underutilized + "allow-move-reservation", Value: "true"},
+	keys := []input.Property{{Name: confPrefix + "root.ordering-policy", Value: "priority-utilization"},
+		{Name: underutilized + "enabled", Value: "true"},
+		{Name: underutilized + "reserved-container-delay-ms", Value: "0"},
+		{Name: underutilized + "allow-move-reservation", Value: "true"},
 		{Name: balance + "enabled", Value: "true"}, {Name: confPrefix + "preemption.max-lost-work-ms", Value: "-1"}}
 	for i := range queues {
 		keys = append(keys, input.Property{Name: fmt.Sprintf("%sroot.q%d.priority", confPrefix, i), Value: fmt.Sprint(i % 3)})
@@ -49,7 +51,8 @@ func ranked(queues int) []input.Property {
 func BenchmarkPreemptionInside(b *testing.B) {
 	w := newPlant(b, plantSize{10_000, 1000, 10_000, 8, false, 0}, Options{})
 	const inside = "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption."
-	w.enablePreemption(b, input.Property{Name: inside + "enabled", Value: "true"}, input.Property{Name: inside + "preemption-order-policy", Value: "priority_first"})
+	w.enablePreemption(b, input.Property{Name: inside + "enabled", Value: "true"},
+		input.Property{Name: inside + "preemption-order-policy", Value: "priority_first"})
 	w.ask(b, 16, func(i int) bool { return i >= 5000 })
 	w.fill(b)
 	b.Run("idle", func(b *testing.B) { w.rounds(b, 0) })
@@ -62,8 +65,9 @@ func BenchmarkPreemptionInside(b *testing.B) {
 func (w *plant) ask(tb testing.TB, count int64, of func(i int) bool) {
 	for i, at := range w.apps {
 		if of(i) {
-			w.must(tb, &input.Allocate{Attempt: at, Response: w.p.st.Apps.Get(w.p.st.Apps.ByID(at.App)).Response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1},
-				Name: yarn.Any, Count: count, Size: yarn.NewResource(2048, 1), Relax: true}}})
+			w.must(tb, &input.Allocate{Attempt: at, Response: w.p.st.Apps.Get(w.p.st.Apps.ByID(at.App)).Response,
+				Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1},
+					Name: yarn.Any, Count: count, Size: yarn.NewResource(2048, 1), Relax: true}}})
 		}
 	}
 }

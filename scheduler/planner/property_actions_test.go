@@ -21,25 +21,35 @@ const dominantClass = "org.apache.hadoop.yarn.util.resource.DominantResourceCalc
 // so one tree can replace another while applications run.
 var trees = [][]string{
 	{ // percent
-		"root.queues=a,b,c", "root.a.capacity=50", "root.b.capacity=30", "root.c.capacity=20", "root.a.queues=x,y", "root.a.x.capacity=60", "root.a.y.capacity=40",
-		"root.a.maximum-capacity=80", "root.b.maximum-capacity=60", "root.a.x.user-limit-factor=2", "root.b.user-limit-factor=3", "root.c.user-limit-factor=10",
+		"root.queues=a,b,c", "root.a.capacity=50", "root.b.capacity=30", "root.c.capacity=20", "root.a.queues=x,y",
+		"root.a.x.capacity=60", "root.a.y.capacity=40",
+		"root.a.maximum-capacity=80", "root.b.maximum-capacity=60", "root.a.x.user-limit-factor=2",
+		"root.b.user-limit-factor=3", "root.c.user-limit-factor=10",
 		"root.a.x.minimum-user-limit-percent=50", "root.c.minimum-user-limit-percent=25", "root.c.user-settings.u1.weight=2",
 	},
 	{ // weights, fair order, queue priorities
-		"root.queues=a,b,c", "root.a.capacity=2w", "root.b.capacity=1w", "root.c.capacity=1w", "root.a.queues=x,y", "root.a.x.capacity=1w", "root.a.y.capacity=3w",
-		"root.ordering-policy=priority-utilization", "root.a.priority=2", "root.a.x.ordering-policy=fair", "root.b.ordering-policy=fair",
-		"root.b.ordering-policy.fair.enable-size-based-weight=true", "root.a.x.user-limit-factor=-1", "root.b.user-limit-factor=4", "root.c.user-limit-factor=10",
-		"root.c.max-parallel-apps=2", "user.max-parallel-apps=3", "root.a.x.minimum-user-limit-percent=33.3", "reservation.maximum-per-queue=2",
+		"root.queues=a,b,c", "root.a.capacity=2w", "root.b.capacity=1w", "root.c.capacity=1w", "root.a.queues=x,y",
+		"root.a.x.capacity=1w", "root.a.y.capacity=3w",
+		"root.ordering-policy=priority-utilization", "root.a.priority=2", "root.a.x.ordering-policy=fair",
+		"root.b.ordering-policy=fair",
+		"root.b.ordering-policy.fair.enable-size-based-weight=true", "root.a.x.user-limit-factor=-1",
+		"root.b.user-limit-factor=4", "root.c.user-limit-factor=10",
+		"root.c.max-parallel-apps=2", "user.max-parallel-apps=3", "root.a.x.minimum-user-limit-percent=33.3",
+		"reservation.maximum-per-queue=2",
 	},
 	{ // absolute
-		"root.queues=a,b,c", "root.a.capacity=[memory=12288,vcores=12]", "root.b.capacity=[memory=8192,vcores=8]", "root.c.capacity=[memory=4096,vcores=4]",
+		"root.queues=a,b,c", "root.a.capacity=[memory=12288,vcores=12]", "root.b.capacity=[memory=8192,vcores=8]",
+		"root.c.capacity=[memory=4096,vcores=4]",
 		"root.a.queues=x,y", "root.a.x.capacity=[memory=8192,vcores=8]", "root.a.y.capacity=[memory=4096,vcores=4]",
-		"root.a.x.maximum-capacity=[memory=10240,vcores=10]", "root.a.x.user-limit-factor=3", "root.b.user-limit-factor=3", "root.c.maximum-applications=2",
+		"root.a.x.maximum-capacity=[memory=10240,vcores=10]", "root.a.x.user-limit-factor=3", "root.b.user-limit-factor=3",
+		"root.c.maximum-applications=2",
 		"root.a.max-parallel-apps=3", "root.c.user-limit-factor=5", "reservations-continue-look-all-nodes=false",
 	},
 	{ // few limits: reservations abound
-		"root.queues=a,b,c", "root.a.capacity=40", "root.b.capacity=30", "root.c.capacity=30", "root.a.queues=x,y", "root.a.x.capacity=50", "root.a.y.capacity=50",
-		"root.a.x.user-limit-factor=20", "root.a.y.user-limit-factor=20", "root.b.user-limit-factor=20", "root.c.user-limit-factor=20",
+		"root.queues=a,b,c", "root.a.capacity=40", "root.b.capacity=30", "root.c.capacity=30", "root.a.queues=x,y",
+		"root.a.x.capacity=50", "root.a.y.capacity=50",
+		"root.a.x.user-limit-factor=20", "root.a.y.user-limit-factor=20", "root.b.user-limit-factor=20",
+		"root.c.user-limit-factor=20",
 		"maximum-am-resource-percent=1", "per-node-heartbeat.maximum-offswitch-assignments=4",
 	},
 }
@@ -48,19 +58,23 @@ var leaves = []string{"root.a.x", "root.a.y", "root.b", "root.c"}
 
 func (m *machine) properties() []input.Property {
 	set := map[string]string{
-		"yarn.scheduler.maximum-allocation-mb": "8192", "yarn.scheduler.maximum-allocation-vcores": "8", "yarn.cluster.max-application-priority": "5",
+		"yarn.scheduler.maximum-allocation-mb": "8192", "yarn.scheduler.maximum-allocation-vcores": "8",
+		"yarn.cluster.max-application-priority":           "5",
 		"yarn.resourcemanager.max-completed-applications": "3", confPrefix + "reservation.eager-cancel": fmt.Sprint(!m.lazy),
 		confPrefix + "maximum-am-resource-percent": "0.5", confPrefix + "maximum-applications": "40",
-		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs": "2", "yarn.nm.liveness-monitor.expiry-interval-ms": "1000",
-		"yarn.resourcemanager.delegation.key.update-interval": "1500", "yarn.resourcemanager.delegation.token.renew-interval": "3000",
-		"yarn.resourcemanager.delegation.token.max-lifetime": "9000", "yarn.node-labels.enabled": "true",
+		"yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs": "2",
+		"yarn.nm.liveness-monitor.expiry-interval-ms":                     "1000",
+		"yarn.resourcemanager.delegation.key.update-interval":             "1500",
+		"yarn.resourcemanager.delegation.token.renew-interval":            "3000",
+		"yarn.resourcemanager.delegation.token.max-lifetime":              "9000", "yarn.node-labels.enabled": "true",
 	}
 	if m.dominant {
 		set[confPrefix+"resource-calculator"] = dominantClass
 	}
 	switch m.variant % 3 {
 	case 1:
-		set[confPrefix+"root.backfill"], set[confPrefix+"root.b.backfill"], set[confPrefix+"reservation.node"] = "preemptable", "declared", "first"
+		set[confPrefix+"root.backfill"], set[confPrefix+"root.b.backfill"],
+			set[confPrefix+"reservation.node"] = "preemptable", "declared", "first"
 	case 2:
 		set[confPrefix+"root.backfill"], set[confPrefix+"reservation.node"] = "declared", "earliest"
 	}
@@ -72,7 +86,8 @@ func (m *machine) properties() []input.Property {
 		set[confPrefix+line[:i]] = line[i+1:]
 	}
 	set[confPrefix+"root.queues"] += ",users"
-	set[confPrefix+"root.users.capacity"] = map[bool]string{true: "1w", false: "0"}[strings.HasSuffix(set[confPrefix+"root.b.capacity"], "w")]
+	set[confPrefix+"root.users.capacity"] = map[bool]string{true: "1w",
+		false: "0"}[strings.HasSuffix(set[confPrefix+"root.b.capacity"], "w")]
 	if strings.HasPrefix(set[confPrefix+"root.b.capacity"], "[") {
 		set[confPrefix+"root.users.capacity"] = "[memory=1024,vcores=1]"
 	}
@@ -91,10 +106,12 @@ func (m *machine) properties() []input.Property {
 // waits for its hosts and racks.
 func (m *machine) drawOrders(t *rapid.T) {
 	m.orders = map[string]string{
-		confPrefix + "node-locality-delay":            rapid.SampledFrom([]string{"2", "0", "-1"}).Draw(t, "delay"),
-		confPrefix + "rack-locality-additional-delay": rapid.SampledFrom([]string{"-1", "0", "1"}).Draw(t, "additional delay"),
+		confPrefix + "node-locality-delay": rapid.SampledFrom([]string{"2", "0", "-1"}).Draw(t, "delay"),
+		confPrefix + "rack-locality-additional-delay": rapid.SampledFrom([]string{"-1", "0", "1"}).Draw(t,
+			"additional delay"),
 	}
-	for _, key := range []string{"", "root.a.", "root.b.", "root.a.x.", "root.users.", "root.accessible-node-labels.x.", "root.a.accessible-node-labels.y."} {
+	for _, key := range []string{"", "root.a.", "root.b.", "root.a.x.", "root.users.", "root.accessible-node-labels.x.",
+		"root.a.accessible-node-labels.y."} {
 		if order := rapid.SampledFrom(append(capacity.NodeOrders(), "")).Draw(t, "order"); order != "" {
 			m.orders[confPrefix+key+"node-order"] = order
 		}
@@ -106,11 +123,15 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // actions returns the inputs. Frequent ones are listed several times.
 func (m *machine) actions() map[string]func(*rapid.T) {
 	a := map[string]func(*rapid.T){
-		"registerNode": m.registerNode, "nodeGone": m.nodeGone, "drain": m.drain, "resize": m.resize, "unhealthy": m.unhealthy,
-		"submit": m.submit, "submit2": m.submit, "submit3": m.submit, "submitTwice": m.submitTwice, "removeIdle": m.removeIdle, "end": m.end, "move": m.move, "priority": m.priority,
-		"queueState": m.queueState, "configure": m.configure, "cancel": m.cancel, "tick": m.tick, "nonsense": m.nonsense, "repeat": m.repeat,
-		"runAM": m.runAM, "runAM2": m.runAM, "blacklist": m.blacklist, "gang": m.declareGang,
-		"heard": m.heard, "heard2": m.heard, "silence": m.silence, "signal": m.signal, "unused": m.unused, "hostLists": m.hostLists, "labels": m.labels,
+		"registerNode": m.registerNode, "nodeGone": m.nodeGone, "drain": m.drain, "resize": m.resize,
+		"unhealthy": m.unhealthy,
+		"submit":    m.submit, "submit2": m.submit, "submit3": m.submit, "submitTwice": m.submitTwice,
+		"removeIdle": m.removeIdle, "end": m.end, "move": m.move, "priority": m.priority,
+		"queueState": m.queueState, "configure": m.configure, "cancel": m.cancel, "tick": m.tick, "nonsense": m.nonsense,
+		"repeat": m.repeat,
+		"runAM":  m.runAM, "runAM2": m.runAM, "blacklist": m.blacklist, "gang": m.declareGang,
+		"heard": m.heard, "heard2": m.heard, "silence": m.silence, "signal": m.signal, "unused": m.unused,
+		"hostLists": m.hostLists, "labels": m.labels,
 	}
 	maps.Copy(a, m.masterActions())
 	maps.Copy(a, m.labelActions())
@@ -128,9 +149,11 @@ func (m *machine) reservingActions() map[string]func(*rapid.T) {
 		m.submit(m.t)
 	}
 	a := map[string]func(*rapid.T){
-		"cancel": m.cancel, "blacklist": m.blacklist, "move": m.move, "priority": m.priority, "resize": m.resize, "repeat": m.repeat, "end": m.end,
+		"cancel": m.cancel, "blacklist": m.blacklist, "move": m.move, "priority": m.priority, "resize": m.resize,
+		"repeat": m.repeat, "end": m.end,
 		"gang": m.declareGang, "tick": m.tick,
-		"submit": m.submit, "runAM": m.runAM, "drain": m.drain, "registerNode": m.registerNode, "heard": m.heard, "heard2": m.heard, "silence": m.silence,
+		"submit": m.submit, "runAM": m.runAM, "drain": m.drain, "registerNode": m.registerNode, "heard": m.heard,
+		"heard2": m.heard, "silence": m.silence,
 	}
 	maps.Copy(a, m.labelActions())
 	for i := range 16 {
@@ -155,7 +178,8 @@ func (m *machine) choosingActions() map[string]func(*rapid.T) {
 		m.runAM(m.t)
 	}
 	a := map[string]func(*rapid.T){
-		"registerNode": m.registerNode, "resize": m.resize, "silence": m.silence, "blacklist": m.blacklist, "configure": m.configure, "tick": m.tick,
+		"registerNode": m.registerNode, "resize": m.resize, "silence": m.silence, "blacklist": m.blacklist,
+		"configure": m.configure, "tick": m.tick,
 		"submit": m.submit, "runAM": m.runAM, "end": m.end, "drain": m.drain, "signal": m.signal,
 	}
 	maps.Copy(a, m.labelActions())
@@ -190,12 +214,14 @@ func (m *machine) registerNode(t *rapid.T) {
 	if m.choosing {
 		id.Port = rapid.Uint16Range(1, 4).Draw(t, "port")
 	}
-	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t), NodeManager: rapid.Bool().Draw(t, "dialed"), Running: m.apps,
+	in := &input.RegisterNode{ID: id, Rack: rackOf(host), Total: m.nodeSize(t),
+		NodeManager: rapid.Bool().Draw(t, "dialed"), Running: m.apps,
 		Unhealthy: rapid.IntRange(0, 7).Draw(t, "unhealthy") == 0}
 	if slot := m.p.st.Nodes.Find(id); slot != 0 {
 		for _, c := range containersOn(m.p, slot) {
 			if k := m.p.st.Containers.Get(c); rapid.Bool().Draw(t, "still there") {
-				in.Containers = append(in.Containers, input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning})
+				in.Containers = append(in.Containers, input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k),
+					State: yarn.ContainerRunning})
 			}
 		}
 	}
@@ -242,10 +268,12 @@ func (m *machine) nodeGone(t *rapid.T) {
 
 func (m *machine) drain(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "several") == 0 {
-		m.plan(&input.DrainNodes{IDs: []yarn.NodeID{m.node(t), m.node(t)}, DeadlineMillis: m.now + rapid.Int64Range(0, 1000).Draw(t, "deadline")})
+		m.plan(&input.DrainNodes{IDs: []yarn.NodeID{m.node(t), m.node(t)},
+			DeadlineMillis: m.now + rapid.Int64Range(0, 1000).Draw(t, "deadline")})
 		return
 	}
-	m.plan(&input.DrainNode{ID: m.node(t), Back: rapid.Bool().Draw(t, "back"), Now: rapid.IntRange(0, 3).Draw(t, "now") == 0, DeadlineMillis: m.now + rapid.Int64Range(0, 1000).Draw(t, "deadline")})
+	m.plan(&input.DrainNode{ID: m.node(t), Back: rapid.Bool().Draw(t, "back"),
+		Now: rapid.IntRange(0, 3).Draw(t, "now") == 0, DeadlineMillis: m.now + rapid.Int64Range(0, 1000).Draw(t, "deadline")})
 }
 
 func (m *machine) resize(t *rapid.T) {
@@ -262,9 +290,11 @@ func (m *machine) unhealthy(t *rapid.T) {
 
 func (m *machine) submit(t *rapid.T) {
 	in := &input.SubmitApplication{Name: "app", User: rapid.SampledFrom([]string{"u0", "u1", "u2"}).Draw(t, "user"),
-		Queue: rapid.SampledFrom(leaves).Draw(t, "queue"), Unmanaged: rapid.Bool().Draw(t, "unmanaged"), KeepContainers: rapid.Bool().Draw(t, "keep"),
-		Priority: rapid.Int32Range(0, 9).Draw(t, "priority"), PrioritySet: true, MaxAttempts: rapid.Uint32Range(0, 3).Draw(t, "attempts"),
-		AM: m.size(t, 2), LifetimeMillis: rapid.SampledFrom([]int64{0, 0, 0, 5000}).Draw(t, "lifetime")}
+		Queue: rapid.SampledFrom(leaves).Draw(t, "queue"), Unmanaged: rapid.Bool().Draw(t, "unmanaged"),
+		KeepContainers: rapid.Bool().Draw(t, "keep"),
+		Priority:       rapid.Int32Range(0, 9).Draw(t, "priority"), PrioritySet: true,
+		MaxAttempts: rapid.Uint32Range(0, 3).Draw(t, "attempts"),
+		AM:          m.size(t, 2), LifetimeMillis: rapid.SampledFrom([]int64{0, 0, 0, 5000}).Draw(t, "lifetime")}
 	if rapid.Bool().Draw(t, "declares") {
 		in.Tags = []string{fmt.Sprintf("%sseconds=%d", yarn.LifetimeTag, rapid.IntRange(1, 9).Draw(t, "seconds"))}
 	}
@@ -274,7 +304,8 @@ func (m *machine) submit(t *rapid.T) {
 	}
 	if rapid.IntRange(0, 3).Draw(t, "places") == 0 {
 		host := rapid.SampledFrom(hosts).Draw(t, "AM host")
-		in.AMPlaces = []yarn.Place{{Name: host, Relax: rapid.Bool().Draw(t, "relax host")}, {Name: rackOf(host), Relax: rapid.Bool().Draw(t, "relax rack")}}
+		in.AMPlaces = []yarn.Place{{Name: host, Relax: rapid.Bool().Draw(t, "relax host")},
+			{Name: rackOf(host), Relax: rapid.Bool().Draw(t, "relax rack")}}
 		in.AMStrict = rapid.Bool().Draw(t, "strict")
 	}
 	if rapid.IntRange(0, 3).Draw(t, "gang") == 0 {
@@ -296,7 +327,8 @@ func (m *machine) removeIdle(t *rapid.T) {
 // submitTwice submits twice with one idempotency key and requires that one application results.
 func (m *machine) submitTwice(t *rapid.T) {
 	req := input.Request{Key: fmt.Sprintf("client/%d", len(m.inputs)), BodyHash: 7,
-		Input: &input.SubmitApplication{Name: "once", User: "u0", Queue: rapid.SampledFrom(leaves).Draw(t, "queue"), Unmanaged: true}}
+		Input: &input.SubmitApplication{Name: "once", User: "u0", Queue: rapid.SampledFrom(leaves).Draw(t, "queue"),
+			Unmanaged: true}}
 	first := m.request(req).(*input.SubmitApplicationReply)
 	if first.Refused() != nil {
 		return
@@ -351,7 +383,8 @@ func (m *machine) runAM(t *rapid.T) {
 	}
 	for _, k := range m.p.st.Containers.Of(a) {
 		if k.AM && k.State.Live() && !k.Launched {
-			m.plan(&input.NodeHeartbeat{ID: m.p.st.Nodes.Get(k.Node).ID, Statuses: []input.ContainerStatus{{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning}}})
+			m.plan(&input.NodeHeartbeat{ID: m.p.st.Nodes.Get(k.Node).ID,
+				Statuses: []input.ContainerStatus{{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerRunning}}})
 			break
 		}
 	}
@@ -365,7 +398,8 @@ func (m *machine) ask(t *rapid.T) {
 	}
 	m.registerAttempt(a.ID)
 	a = m.p.st.Apps.Get(slot)
-	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response + rapid.SampledFrom([]int32{0, 0, 0, 0, 0, 1, -1}).Draw(t, "response")}
+	in := &input.Allocate{Attempt: a.AttemptID(),
+		Response: a.Response + rapid.SampledFrom([]int32{0, 0, 0, 0, 0, 1, -1}).Draw(t, "response")}
 	for range rapid.IntRange(0, 2).Draw(t, "keys") {
 		m.oneAsk(t, in)
 	}
@@ -375,7 +409,8 @@ func (m *machine) ask(t *rapid.T) {
 		}
 	}
 	m.updates(t, slot, in)
-	next := in.Response >= a.Response && a.AttemptState == state.AttemptRegistered // false for a repeated call and for the last call of an AM
+	// false for a repeated call and for the last call of an AM
+	next := in.Response >= a.Response && a.AttemptState == state.AttemptRegistered
 	r := m.plan(in).(*input.AllocateReply)
 	if r.Headroom.Negative() {
 		m.fail("an AM is told a headroom of %v", r.Headroom)
@@ -387,7 +422,8 @@ func (m *machine) ask(t *rapid.T) {
 
 func (m *machine) oneAsk(t *rapid.T, in *input.Allocate) {
 	k := input.Ask{Key: yarn.SchedulerKey{Priority: rapid.Int32Range(1, 3).Draw(t, "key")}, Name: yarn.Any,
-		Count: rapid.SampledFrom([]int64{3, 2, 1, 4, 0}).Draw(t, "count"), Size: m.size(t, 8), Relax: rapid.IntRange(0, 4).Draw(t, "relax") < 4, Label: m.askedLabel(t)}
+		Count: rapid.SampledFrom([]int64{3, 2, 1, 4, 0}).Draw(t, "count"), Size: m.size(t, 8),
+		Relax: rapid.IntRange(0, 4).Draw(t, "relax") < 4, Label: m.askedLabel(t)}
 	app := m.p.st.Apps.Get(m.p.st.Apps.ByID(in.Attempt.App))
 	if slot := m.p.st.Asks.Find(app, k.Key); slot != 0 && rapid.IntRange(0, 3).Draw(t, "same size") < 3 {
 		k.Size = m.p.st.Asks.Get(slot).Size
@@ -435,7 +471,8 @@ func (m *machine) repeat(t *rapid.T) {
 	}
 	events := len(m.log)
 	again := m.plan(in).(*input.AllocateReply)
-	if r := first.(*input.AllocateReply); len(m.log) != events || fmt.Sprint(r.Granted, r.Completed) != fmt.Sprint(again.Granted, again.Completed) {
+	if r := first.(*input.AllocateReply); len(m.log) != events ||
+		fmt.Sprint(r.Granted, r.Completed) != fmt.Sprint(again.Granted, again.Completed) {
 		m.fail("35: an allocate call repeated was answered %+v after %+v", again, r)
 	}
 }
@@ -469,7 +506,8 @@ func (m *machine) priority(t *rapid.T) {
 
 func (m *machine) queueState(t *rapid.T) {
 	m.plan(&input.SetQueueState{Queue: rapid.SampledFrom(append([]string{"root.a", "root"}, leaves...)).Draw(t, "queue"),
-		State: rapid.SampledFrom([]yarn.QueueState{yarn.QueueRunning, yarn.QueueRunning, yarn.QueueRunning, yarn.QueueStopped}).Draw(t, "state")})
+		State: rapid.SampledFrom([]yarn.QueueState{yarn.QueueRunning, yarn.QueueRunning, yarn.QueueRunning,
+			yarn.QueueStopped}).Draw(t, "state")})
 }
 
 func (m *machine) configure(t *rapid.T) {
@@ -516,12 +554,14 @@ func (m *machine) labels(t *rapid.T) {
 	name := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "label")
 	switch rapid.IntRange(0, 3).Draw(t, "change") {
 	case 0:
-		m.plan(&input.SetLabels{Labels: []input.Label{{Name: name, Exclusive: rapid.Bool().Draw(t, "exclusive")}}, Change: rapid.Bool().Draw(t, "also others")})
+		m.plan(&input.SetLabels{Labels: []input.Label{{Name: name, Exclusive: rapid.Bool().Draw(t, "exclusive")}},
+			Change: rapid.Bool().Draw(t, "also others")})
 	case 1:
 		m.plan(&input.RemoveLabels{Names: []string{name}})
 	default:
 		to := rapid.SampledFrom([]string{"", name}).Draw(t, "to")
-		m.plan(labelled(rapid.SampledFrom([]string{"spare0", "spare0:1", "spare0:2", "spare1"}).Draw(t, "host")+"="+to, "spare2="+name))
+		m.plan(labelled(rapid.SampledFrom([]string{"spare0", "spare0:1", "spare0:2", "spare1"}).Draw(t, "host")+"="+to,
+			"spare2="+name))
 	}
 }
 
@@ -531,24 +571,35 @@ func (m *machine) nonsense(t *rapid.T) {
 	node := yarn.NodeID{Host: "ghost", Port: 1}
 	id := yarn.ContainerID{App: ghost, Attempt: 1, Number: 1}
 	bad := []input.Input{
-		&input.KillApplication{ID: ghost}, &input.MoveApplication{ID: ghost, Queue: "root.b"}, &input.SetPriority{ID: ghost}, &input.ExpireNode{ID: node},
-		&input.DrainNode{ID: node}, &input.DrainNodes{IDs: []yarn.NodeID{node}}, &input.ForgetNode{ID: node}, &input.SetNodeResource{ID: node}, &input.UnregisterNode{ID: node}, &input.RegisterNode{ID: node},
-		&input.SubmitApplication{User: "u0", Queue: "root.a", Unmanaged: true}, &input.SubmitApplication{User: "u0", Queue: "root.none", Unmanaged: true},
-		&input.SubmitApplication{User: "u0", Queue: "root.b", AM: yarn.NewResource(1<<40, 1)}, &input.SubmitApplication{Queue: "root.b", Unmanaged: true},
-		&input.Allocate{Attempt: yarn.AttemptID{App: ghost, Attempt: 1}}, &input.CancelReservation{Number: 1 << 40}, &input.SetQueues{},
-		&input.RollbackQueues{To: 1 << 40}, &input.SetQueueState{Queue: "root.none", State: yarn.QueueStopped}, &input.InitCluster{ClusterID: "again", ClusterTimestamp: 1},
+		&input.KillApplication{ID: ghost}, &input.MoveApplication{ID: ghost, Queue: "root.b"}, &input.SetPriority{ID: ghost},
+		&input.ExpireNode{ID: node},
+		&input.DrainNode{ID: node}, &input.DrainNodes{IDs: []yarn.NodeID{node}}, &input.ForgetNode{ID: node},
+		&input.SetNodeResource{ID: node}, &input.UnregisterNode{ID: node}, &input.RegisterNode{ID: node},
+		&input.SubmitApplication{User: "u0", Queue: "root.a", Unmanaged: true},
+		&input.SubmitApplication{User: "u0", Queue: "root.none", Unmanaged: true},
+		&input.SubmitApplication{User: "u0", Queue: "root.b", AM: yarn.NewResource(1<<40, 1)},
+		&input.SubmitApplication{Queue: "root.b", Unmanaged: true},
+		&input.Allocate{Attempt: yarn.AttemptID{App: ghost, Attempt: 1}}, &input.CancelReservation{Number: 1 << 40},
+		&input.SetQueues{},
+		&input.RollbackQueues{To: 1 << 40}, &input.SetQueueState{Queue: "root.none", State: yarn.QueueStopped},
+		&input.InitCluster{ClusterID: "again", ClusterTimestamp: 1},
 		&input.SignalContainer{Container: id, Command: 1}, &input.SetHosts{TimeoutMillis: -1},
-		&input.SetLabels{Labels: []input.Label{{Name: "x"}, {Name: "x", Exclusive: true}}}, &input.SetLabels{Labels: []input.Label{{Name: "x"}, {Name: "-"}}}, &input.RemoveLabels{Names: []string{"ghost"}},
+		&input.SetLabels{Labels: []input.Label{{Name: "x"}, {Name: "x", Exclusive: true}}},
+		&input.SetLabels{Labels: []input.Label{{Name: "x"}, {Name: "-"}}}, &input.RemoveLabels{Names: []string{"ghost"}},
 		labelled("spare0=x,y"), labelled("spare0=", "spare1=ghost"), known(labelled("ghost=")), ofNode(labelled("spare0:1=")),
 	}
 	if slot, a := m.app(t); slot != 0 && a.AttemptState != state.AttemptFinishing { // calls of a finishing AM are answered
 		at := a.AttemptID()
 		bad = append(bad,
-			&input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{{Name: "h0", Count: 1, Size: yarn.NewResource(1024, 1), Key: yarn.SchedulerKey{Priority: 77}}}},
-			&input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: yarn.NewResource(1<<40, 1)}}},
-			&input.Allocate{Attempt: at, Response: a.Response, Asks: []input.Ask{{Name: yarn.Any, Count: -1, Size: yarn.NewResource(1024, 1)}}},
+			&input.Allocate{Attempt: at, Response: a.Response,
+				Asks: []input.Ask{{Name: "h0", Count: 1, Size: yarn.NewResource(1024, 1), Key: yarn.SchedulerKey{Priority: 77}}}},
+			&input.Allocate{Attempt: at, Response: a.Response,
+				Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: yarn.NewResource(1<<40, 1)}}},
+			&input.Allocate{Attempt: at, Response: a.Response,
+				Asks: []input.Ask{{Name: yarn.Any, Count: -1, Size: yarn.NewResource(1024, 1)}}},
 			&input.Allocate{Attempt: at, Response: -1}, &input.Allocate{Attempt: at, Response: -2147483648},
-			&input.MoveApplication{ID: a.ID, Queue: "root.a"}, &input.RegisterAttempt{Attempt: yarn.AttemptID{App: a.ID, Attempt: 99}})
+			&input.MoveApplication{ID: a.ID, Queue: "root.a"},
+			&input.RegisterAttempt{Attempt: yarn.AttemptID{App: a.ID, Attempt: 99}})
 	}
 	in := rapid.SampledFrom(bad).Draw(t, "nonsense")
 	if m.plan(in).Refused() == nil {
@@ -556,7 +607,8 @@ func (m *machine) nonsense(t *rapid.T) {
 	}
 	// The node must kill containers that the cluster does not know.
 	known := m.node(t)
-	m.plan(&input.NodeHeartbeat{ID: known, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}, {Container: id, State: yarn.ContainerCompleted}}})
+	m.plan(&input.NodeHeartbeat{ID: known, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning},
+		{Container: id, State: yarn.ContainerCompleted}}})
 }
 
 var _ = event.Level

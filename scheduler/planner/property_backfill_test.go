@@ -41,7 +41,8 @@ func (w *walk) lent(e *event.ContainerLent) {
 	case e.DeadlineMillis == 0 && policy != capacity.BackfillPreemptable:
 		m.fail("40: %s has declared nothing, and its queue wants that", a.ID)
 	case e.DeadlineMillis > 0 && (end == 0 || end > e.DeadlineMillis || !w.waitsUntil(r, e.DeadlineMillis)):
-		m.fail("40: %s declares to end at %d and borrows until %d, when r%d may have waited", a.ID, end, e.DeadlineMillis, e.Reservation)
+		m.fail("40: %s declares to end at %d and borrows until %d, when r%d may have waited", a.ID, end, e.DeadlineMillis,
+			e.Reservation)
 	}
 	w.labels().mayUse(k, n)
 	w.number(event.ContainerRef{App: e.App, Attempt: a.Attempt, Number: e.Number})

@@ -63,7 +63,8 @@ func (m *machine) sweep(done bool) {
 		for _, c := range containersOn(m.p, m.p.st.Nodes.Find(id)) {
 			k := m.p.st.Containers.Get(c)
 			if done && !(k.AM && k.State.Live()) {
-				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k), State: yarn.ContainerCompleted})
+				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: m.p.st.Apps.ContainerID(k),
+					State: yarn.ContainerCompleted})
 			}
 		}
 		m.plan(in)
@@ -75,10 +76,12 @@ func (m *machine) askNothing(a *state.App) {
 	for _, k := range m.p.st.Asks.Of(a) {
 		if k.IncreaseOf != 0 {
 			c := m.p.st.Containers.Get(k.IncreaseOf)
-			in.Updates = append(in.Updates, input.Update{Container: m.p.st.Apps.ContainerID(c), Version: m.p.st.Resizes.Version(c), Size: c.Size})
+			in.Updates = append(in.Updates, input.Update{Container: m.p.st.Apps.ContainerID(c),
+				Version: m.p.st.Resizes.Version(c), Size: c.Size})
 			continue
 		}
-		in.Asks = append(in.Asks, input.Ask{Key: k.Key, Name: yarn.Any, Relax: true, Label: yarn.NoLabel}) // the ask's own label may be gone
+		// the ask's own label may be gone
+		in.Asks = append(in.Asks, input.Ask{Key: k.Key, Name: yarn.Any, Relax: true, Label: yarn.NoLabel})
 	}
 	m.plan(in)
 }
@@ -91,7 +94,8 @@ func (m *machine) servesTheLast(slot state.AppSlot) {
 	a := m.p.st.Apps.Get(slot)
 	size, live := m.p.Config().MinAlloc, a.Live
 	r := m.plan(&input.Allocate{Attempt: a.AttemptID(), Response: a.Response,
-		Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 9}, Name: yarn.Any, Count: 1, Size: size, Relax: true, Label: yarn.NoLabel}}})
+		Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 9}, Name: yarn.Any, Count: 1, Size: size, Relax: true,
+			Label: yarn.NoLabel}}})
 	if r.Refused() != nil {
 		m.fail("the last ask is refused: %v", r.Refused())
 	}
@@ -108,17 +112,21 @@ func (m *machine) hasRoom(a *state.App, size yarn.Resource) bool {
 	st, calc := m.p.st, m.p.Config().Calculator
 	_, tree := capacitiesOf(m.p.Config(), st, 0)
 	for q := a.Queue; q != 0; q = st.Queues.Get(q).Parent {
-		most := calc.RoundDown(tree.Capacities[must(m.p.Config().Lookup(st.Queues.Get(q).Path))].EffMax, m.p.Config().MinAlloc)
-		if !calc.FitsIn(st.Queues.Get(q).Used.Add(size), most) || calc.Compare(st.Meta.Cluster, st.Queues.Get(q).Used, most) >= 0 {
+		most := calc.RoundDown(tree.Capacities[must(m.p.Config().Lookup(st.Queues.Get(q).Path))].EffMax,
+			m.p.Config().MinAlloc)
+		if !calc.FitsIn(st.Queues.Get(q).Used.Add(size), most) ||
+			calc.Compare(st.Meta.Cluster, st.Queues.Get(q).Used, most) >= 0 {
 			return false
 		}
 	}
-	if calc.Compare(st.Meta.Cluster, st.Users.Get(a.UserSlot).Used, slowUserLimit(st, m.p.Config(), tree, a, 0, false)) > 0 {
+	if calc.Compare(st.Meta.Cluster, st.Users.Get(a.UserSlot).Used,
+		slowUserLimit(st, m.p.Config(), tree, a, 0, false)) > 0 {
 		return false
 	}
 	fits := false
 	st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
-		fits = fits || (n.Label == 0 && n.State == yarn.NodeRunning && n.Report != state.TakenBack && !a.Blacklisted(n) && calc.FitsIn(size, n.Unallocated()) &&
+		fits = fits || (n.Label == 0 && n.State == yarn.NodeRunning && n.Report != state.TakenBack && !a.Blacklisted(n) &&
+			calc.FitsIn(size, n.Unallocated()) &&
 			calc.AvailableContainers(n.Unallocated(), m.p.Config().MinAlloc) > 0)
 		return true
 	})

@@ -344,7 +344,8 @@ func (w *explainWalk) nodes(x *explain.Explanation, ask state.AskSlot, k *state.
 			want[scheduler.Blacklisted.String()]++
 		case !calc.FitsIn(k.Size, n.Total):
 			want[scheduler.NodeTooSmall.String()]++
-		case !calc.FitsIn(k.Size, n.Unallocated()), n.Reservation == 0 && !calc.HasRoom(n.Unallocated(), w.m.p.Config().MinAlloc):
+		case !calc.FitsIn(k.Size, n.Unallocated()),
+			n.Reservation == 0 && !calc.HasRoom(n.Unallocated(), w.m.p.Config().MinAlloc):
 			want[scheduler.NodeTooSmallFree.String()]++
 		default:
 			room++
@@ -358,7 +359,8 @@ func (w *explainWalk) nodes(x *explain.Explanation, ask state.AskSlot, k *state.
 			w.fail(x, "a group of nodes is %+v", g)
 		}
 		switch g.Reason {
-		case scheduler.BehindOtherAsk.String(), scheduler.NodeReservedByOther.String(), scheduler.Blacklisted.String(), scheduler.NodeTooSmall.String(), scheduler.NodeTooSmallFree.String():
+		case scheduler.BehindOtherAsk.String(), scheduler.NodeReservedByOther.String(), scheduler.Blacklisted.String(),
+			scheduler.NodeTooSmall.String(), scheduler.NodeTooSmallFree.String():
 			got[g.Reason] = g.Count
 		case scheduler.OtherLabel.String():
 		default:
@@ -471,7 +473,8 @@ func (w *explainWalk) neverStarts(x *explain.Explanation, k *state.Ask) {
 			now += 10
 			_, events := p.Plan(now, input.Request{Input: &input.NodesHeard{Nodes: []state.NodeSlot{p.st.Nodes.Find(id)}}})
 			for _, e := range events {
-				if s, ok := servedBy(w.st, e); ok && !s.reserved && s.app == k.App && s.key == k.Key && p.st.Apps.Find(app.ID.Seq) == k.App {
+				if s, ok := servedBy(w.st, e); ok && !s.reserved && s.app == k.App && s.key == k.Key &&
+					p.st.Apps.Find(app.ID.Seq) == k.App {
 					w.fail(x, "it starts when all nodes are empty and serve: %+v (had %d)", e, before)
 				}
 			}
@@ -526,7 +529,8 @@ func (w *explainWalk) withoutMaxima(x *explain.Explanation, k *state.Ask, reason
 
 // rootFull reports whether the containers and reservations leave root too little room for an ask.
 func (w *explainWalk) rootFull(st *state.State, k *state.Ask) bool {
-	return !w.m.p.Config().Calculator.FitsIn(st.QueueUse(st.Queues.Root(), k.Label).Used.Add(k.Size), st.PartitionTotal(k.Label))
+	return !w.m.p.Config().Calculator.FitsIn(st.QueueUse(st.Queues.Root(), k.Label).Used.Add(k.Size),
+		st.PartitionTotal(k.Label))
 }
 
 // unlimited returns a fork in which the queues of an application have no maximum, or nil if the tree

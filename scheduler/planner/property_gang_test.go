@@ -13,7 +13,8 @@ import (
 
 // gang draws the description of a gang.
 func (m *machine) gang(t *rapid.T) string {
-	return fmt.Sprintf("priority=%d,count=%d%s%s", rapid.IntRange(1, 3).Draw(t, "gang of"), rapid.SampledFrom([]int{1, 2, 2, 4}).Draw(t, "members"),
+	return fmt.Sprintf("priority=%d,count=%d%s%s", rapid.IntRange(1, 3).Draw(t, "gang of"),
+		rapid.SampledFrom([]int{1, 2, 2, 4}).Draw(t, "members"),
 		rapid.SampledFrom([]string{"", "", ",per-node=1", ",rack=one"}).Draw(t, "shape"),
 		rapid.SampledFrom([]string{"", ",timeout=2", ",timeout=2,then=ordinary"}).Draw(t, "timeout"))
 }

@@ -90,14 +90,17 @@ func (w *world) randomLabelStep(t *rapid.T) {
 			w.plan(&input.RemoveLabels{Names: []string{name}})
 			return
 		}
-		w.plan(&input.SetLabels{Labels: []input.Label{{Name: name, Exclusive: rapid.Bool().Draw(t, "exclusive")}}, Change: true})
+		w.plan(&input.SetLabels{Labels: []input.Label{{Name: name, Exclusive: rapid.Bool().Draw(t, "exclusive")}},
+			Change: true})
 	case 12:
-		w.plan(&input.SubmitApplication{Name: "more", User: "u0", Queue: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "queue"), AM: parseSize("1G"), AMLabel: label, MaxAttempts: 2})
+		w.plan(&input.SubmitApplication{Name: "more", User: "u0",
+			Queue: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "queue"), AM: parseSize("1G"), AMLabel: label, MaxAttempts: 2})
 	case 13:
 		if rapid.Bool().Draw(t, "lost") {
 			w.plan(&input.ExpireNode{ID: w.nodes[node]})
 		} else {
-			w.plan(&input.RegisterNode{ID: w.nodes[node], Rack: "rack", Total: parseSize("8G"), Containers: w.running(w.nodes[node])})
+			w.plan(&input.RegisterNode{ID: w.nodes[node], Rack: "rack", Total: parseSize("8G"),
+				Containers: w.running(w.nodes[node])})
 		}
 	}
 }
@@ -183,7 +186,8 @@ func (w *labelWalk) activated(a *state.App) {
 	used, limit := w.st.QueueUse(a.Queue, a.AMLabel).AMUsed, v.AMLimit(v.LeafOf(a))
 	first := a.Unmanaged || used == a.AM || w.st.Queues.Get(a.Queue).ActiveApps == 1
 	if !first && !w.cfg.Calculator.FitsIn(used, limit) {
-		w.fail("28: the AMs of %s use %s of label %q, they may use %s", w.st.Queues.Get(a.Queue).Path, used, w.st.Labels.Name(a.AMLabel), limit)
+		w.fail("28: the AMs of %s use %s of label %q, they may use %s", w.st.Queues.Get(a.Queue).Path, used,
+			w.st.Labels.Name(a.AMLabel), limit)
 	}
 }
 
@@ -191,7 +195,8 @@ func (w *labelWalk) activated(a *state.App) {
 func (w *labelWalk) mayUse(k *state.Ask, n *state.Node) (lent bool) {
 	lent = k.Label != n.Label
 	if lent && (k.Label != 0 || k.AM || w.st.Labels.Get(n.Label).Exclusive) {
-		w.fail("%s of %q serves an ask for %q, for an AM: %v", n.ID, w.st.Labels.Name(n.Label), w.st.Labels.Name(k.Label), k.AM)
+		w.fail("%s of %q serves an ask for %q, for an AM: %v", n.ID, w.st.Labels.Name(n.Label),
+			w.st.Labels.Name(k.Label), k.AM)
 	}
 	return lent
 }

@@ -18,8 +18,10 @@ var testEntropy = []byte("thirty-two bytes that never vary")
 // masterActions returns the actions of this file.
 func (m *machine) masterActions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
-		"given": m.given, "registerAgain": m.registerAgain, "registerAgain2": m.registerAgain, "launchReport": m.launchReport, "launchReport2": m.launchReport,
-		"failAttempt": m.failAttempt, "lifetime": m.lifetime, "report": m.report, "tokens": m.tokens, "foreign": m.foreign, "finishMore": m.finishMore,
+		"given": m.given, "registerAgain": m.registerAgain, "registerAgain2": m.registerAgain, "launchReport": m.launchReport,
+		"launchReport2": m.launchReport,
+		"failAttempt":   m.failAttempt, "lifetime": m.lifetime, "report": m.report, "tokens": m.tokens, "foreign": m.foreign,
+		"finishMore": m.finishMore,
 	}
 }
 
@@ -34,8 +36,10 @@ func (m *machine) given(t *rapid.T) {
 	}
 	other := m.plan(&input.NewApplication{}).(*input.NewApplicationReply).ID
 	for _, id := range []yarn.ApplicationID{other, id} {
-		in := &input.SubmitApplication{ID: id, Name: "given", User: "u1", Queue: rapid.SampledFrom(leaves).Draw(t, "queue"), AM: m.size(t, 2),
-			MaxAttempts: rapid.Uint32Range(0, 3).Draw(t, "attempts"), ValidityMillis: rapid.SampledFrom([]int64{-1, 0, 50, 1000}).Draw(t, "validity")}
+		in := &input.SubmitApplication{ID: id, Name: "given", User: "u1", Queue: rapid.SampledFrom(leaves).Draw(t, "queue"),
+			AM:             m.size(t, 2),
+			MaxAttempts:    rapid.Uint32Range(0, 3).Draw(t, "attempts"),
+			ValidityMillis: rapid.SampledFrom([]int64{-1, 0, 50, 1000}).Draw(t, "validity")}
 		if r := m.plan(in).(*input.SubmitApplicationReply); r.Refused() == nil {
 			if r.ID != id {
 				m.fail("submitted as %s, became %s", id, r.ID)
@@ -59,7 +63,8 @@ func (m *machine) registerAgain(t *rapid.T) {
 			keeps = append(keeps, c)
 		}
 	}
-	if late := m.plan(&input.RegisterAttempt{Attempt: a.AttemptID(), HasResponse: true, Response: was - 1}); was > 0 && (late.Refused() == nil || !onlyTime(m.log[events:])) {
+	if late := m.plan(&input.RegisterAttempt{Attempt: a.AttemptID(), HasResponse: true, Response: was - 1}); was > 0 &&
+		(late.Refused() == nil || !onlyTime(m.log[events:])) {
 		m.fail("a late registration of %s is answered %+v", a.ID, late)
 	}
 	events = len(m.log)
@@ -76,7 +81,8 @@ func (m *machine) registerAgain(t *rapid.T) {
 	if live := liveOf(m.p, slot); was > 0 && !slices.Equal(live, keeps) {
 		m.fail("%s keeps %v, it knows of %v", a.ID, live, keeps)
 	}
-	if r := m.plan(&input.Allocate{Attempt: a.AttemptID()}).(*input.AllocateReply); r.Refused() != nil || r.Response != 1 || len(r.Granted) > 0 {
+	if r := m.plan(&input.Allocate{Attempt: a.AttemptID()}).(*input.AllocateReply); r.Refused() != nil ||
+		r.Response != 1 || len(r.Granted) > 0 {
 		m.fail("the first answer after a registration is %+v", r)
 	}
 }
@@ -99,9 +105,11 @@ func (m *machine) launchReport(t *rapid.T) {
 		}
 		return
 	}
-	m.plan(&input.AttemptLaunchFailed{Attempt: attempt, Container: number, NodeFault: rapid.Bool().Draw(t, "node"), Diagnostics: "no"})
+	m.plan(&input.AttemptLaunchFailed{Attempt: attempt, Container: number, NodeFault: rapid.Bool().Draw(t, "node"),
+		Diagnostics: "no"})
 	a = m.p.st.Apps.Get(slot)
-	if failed := a.Attempt != before.Attempt || a.State.Ended(); failed != (waits && before.AttemptState == state.AttemptActive) {
+	if failed := a.Attempt != before.Attempt ||
+		a.State.Ended(); failed != (waits && before.AttemptState == state.AttemptActive) {
 		m.fail("%s failed to launch: %v, its AM was in state %d, waited for: %v", attempt, failed, before.AttemptState, waits)
 	}
 }
@@ -120,7 +128,8 @@ func (m *machine) failAttempt(t *rapid.T) {
 
 func (m *machine) lifetime(t *rapid.T) {
 	if slot, a := m.app(t); slot != 0 {
-		m.plan(&input.SetLifetime{ID: a.ID, LifetimeMillis: rapid.SampledFrom([]int64{-1, 0, 4000, 60_000}).Draw(t, "lifetime")})
+		m.plan(&input.SetLifetime{ID: a.ID, LifetimeMillis: rapid.SampledFrom([]int64{-1, 0, 4000, 60_000}).Draw(t,
+			"lifetime")})
 	}
 }
 
@@ -138,7 +147,8 @@ func (m *machine) report(t *rapid.T) {
 		return
 	}
 	percent, url := a.Progress/100, a.Details().TrackingURL
-	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response, Progress: rapid.SampledFrom([]uint32{0, 55, 120, 20_000}).Draw(t, "progress"),
+	in := &input.Allocate{Attempt: a.AttemptID(), Response: a.Response,
+		Progress:    rapid.SampledFrom([]uint32{0, 55, 120, 20_000}).Draw(t, "progress"),
 		TrackingURL: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "url")}
 	news := min(in.Progress, 10_000)/100 != percent || (in.TrackingURL != "" && in.TrackingURL != url)
 	quiet, events := a.Undelivered == 0, len(m.log)
@@ -201,7 +211,8 @@ func (m *machine) finishMore(t *rapid.T) {
 		return // already forgotten
 	}
 	a = m.p.st.Apps.Get(slot)
-	if (a.AttemptState == state.AttemptFinishing) != lingers || a.Shown() != yarn.AppFinished || a.Final != yarn.FinalEnded || a.State.Ended() == lingers {
+	if (a.AttemptState == state.AttemptFinishing) != lingers || a.Shown() != yarn.AppFinished ||
+		a.Final != yarn.FinalEnded || a.State.Ended() == lingers {
 		m.fail("%s, whose AM lingers: %v, is %s, attempt in state %d", a.ID, lingers, a.State, a.AttemptState)
 	}
 	switch how := rapid.IntRange(0, 4).Draw(t, "then"); {
@@ -212,13 +223,16 @@ func (m *machine) finishMore(t *rapid.T) {
 		m.plan(&input.KillApplication{ID: id.App})
 	case how == 2:
 		c := m.p.st.Containers.Get(m.p.st.Master(a))
-		m.plan(&input.NodeHeartbeat{ID: m.p.st.Nodes.Get(c.Node).ID, Statuses: []input.ContainerStatus{{Container: m.p.st.Apps.ContainerID(c), State: yarn.ContainerCompleted, ExitStatus: 137}}})
+		m.plan(&input.NodeHeartbeat{ID: m.p.st.Nodes.Get(c.Node).ID,
+			Statuses: []input.ContainerStatus{{Container: m.p.st.Apps.ContainerID(c), State: yarn.ContainerCompleted,
+				ExitStatus: 137}}})
 	default:
 		m.plan(&input.Allocate{Attempt: id, Response: 5})
 		return
 	}
 	if slot := m.p.st.Apps.ByID(id.App); slot != 0 {
-		if a := m.p.st.Apps.Get(slot); a.State != yarn.AppFinished || a.Final != yarn.FinalEnded || a.Details().Diagnostics != "bye" || a.Live != 0 {
+		if a := m.p.st.Apps.Get(slot); a.State != yarn.AppFinished || a.Final != yarn.FinalEnded ||
+			a.Details().Diagnostics != "bye" || a.Live != 0 {
 			m.fail("%s ended as %s %s %q with %d containers", a.ID, a.State, a.Final, a.Details().Diagnostics, a.Live)
 		}
 	}

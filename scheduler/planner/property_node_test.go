@@ -38,7 +38,8 @@ var nodeSlots = rapid.Map(rapid.Uint32Range(0, 6), func(n uint32) state.NodeSlot
 func (m *machine) heard(t *rapid.T) {
 	in := &input.NodesHeard{Nodes: rapid.SliceOfN(nodeSlots, 0, 6).Draw(t, "numbers")}
 	m.plan(in)
-	if n := len(in.Nodes); n > 0 && m.p.st.Nodes.Has(in.Nodes[n-1]) { // The state has changed since the turn of the earlier ones.
+	// The state has changed since the turn of the earlier ones.
+	if n := len(in.Nodes); n > 0 && m.p.st.Nodes.Has(in.Nodes[n-1]) {
 		m.checkServed(m.p.st.Nodes.Get(in.Nodes[n-1]).ID)
 	}
 }
@@ -104,7 +105,8 @@ func (m *machine) nodeOf(id yarn.ContainerID) state.NodeSlot {
 
 // hostLists refuses a few hosts, often none. A refused host must not serve.
 func (m *machine) hostLists(t *rapid.T) {
-	in := &input.SetHosts{Graceful: rapid.Bool().Draw(t, "graceful"), TimeoutMillis: rapid.SampledFrom([]int64{0, 500}).Draw(t, "timeout")}
+	in := &input.SetHosts{Graceful: rapid.Bool().Draw(t, "graceful"),
+		TimeoutMillis: rapid.SampledFrom([]int64{0, 500}).Draw(t, "timeout")}
 	in.Exclude = rapid.SliceOfN(rapid.SampledFrom([]string{"H0", " h1", "h4"}), 0, 2).Draw(t, "exclude")
 	if rapid.IntRange(0, 5).Draw(t, "listed") == 0 {
 		in.Include = slices.Clone(hosts[:4])
@@ -130,7 +132,8 @@ func (m *machine) checkFull(in *input.NodeHeartbeat) {
 	}
 	for _, c := range containersOn(m.p, slot) {
 		k := m.p.st.Containers.Get(c)
-		named := slices.ContainsFunc(in.Statuses, func(s input.ContainerStatus) bool { return s.Container == m.p.st.Apps.ContainerID(k) })
+		named := slices.ContainsFunc(in.Statuses,
+			func(s input.ContainerStatus) bool { return s.Container == m.p.st.Apps.ContainerID(k) })
 		if k.Launched && !named {
 			m.fail("%s was launched on %s, which does not name it", m.p.st.Apps.ContainerID(k), in.ID)
 		}

@@ -50,7 +50,8 @@ func (m *machine) preemptingActions() map[string]func(*rapid.T) {
 		m.submit(m.t)
 	}
 	a := map[string]func(*rapid.T){
-		"cancel": m.cancel, "blacklist": m.blacklist, "move": m.move, "priority": m.priority, "resize": m.resize, "end": m.end, "submit": m.submit,
+		"cancel": m.cancel, "blacklist": m.blacklist, "move": m.move, "priority": m.priority, "resize": m.resize,
+		"end": m.end, "submit": m.submit,
 		"runAM": m.runAM, "drain": m.drain, "registerNode": m.registerNode, "nodeGone": m.nodeGone, "unhealthy": m.unhealthy,
 	}
 	maps.Copy(a, m.masterActions())
@@ -69,20 +70,27 @@ func (m *machine) preempt(t *rapid.T) {
 	props := append(m.properties(),
 		input.Property{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: "true"},
 		input.Property{Name: confPrefix + "preemption.reservation-wait-ms", Value: "0"},
-		input.Property{Name: confPrefix + "preemption.max-lost-work-ms", Value: rapid.SampledFrom([]string{"-1", "0", "10000"}).Draw(t, "most")},
+		input.Property{Name: confPrefix + "preemption.max-lost-work-ms",
+			Value: rapid.SampledFrom([]string{"-1", "0", "10000"}).Draw(t, "most")},
 		input.Property{Name: monitor + "total_preemption_per_round", Value: "1"},
-		input.Property{Name: monitor + "natural_termination_factor", Value: rapid.SampledFrom([]string{"1", "0.5"}).Draw(t, "natural")},
+		input.Property{Name: monitor + "natural_termination_factor",
+			Value: rapid.SampledFrom([]string{"1", "0.5"}).Draw(t, "natural")},
 		input.Property{Name: monitor + "conservative-drf", Value: fmt.Sprint(rapid.Bool().Draw(t, "conservative"))},
-		input.Property{Name: confPrefix + "root.b.disable_preemption", Value: fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "disabled") == 0)})
-	const balance, underutilized = monitor + "preemption-to-balance-queue-after-satisfied.", confPrefix + "ordering-policy.priority-utilization.underutilized-preemption."
+		input.Property{Name: confPrefix + "root.b.disable_preemption",
+			Value: fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "disabled") == 0)})
+	const balance, underutilized = monitor + "preemption-to-balance-queue-after-satisfied.",
+		confPrefix + "ordering-policy.priority-utilization.underutilized-preemption."
 	if rapid.Bool().Draw(t, "balance") {
-		props = append(props, input.Property{Name: balance + "enabled", Value: "true"}, input.Property{Name: balance + "max-wait-before-kill", Value: "20000"})
+		props = append(props, input.Property{Name: balance + "enabled", Value: "true"},
+			input.Property{Name: balance + "max-wait-before-kill", Value: "20000"})
 	}
 	if rapid.Bool().Draw(t, "ranked") {
-		props = append(props, input.Property{Name: underutilized + "enabled", Value: "true"}, input.Property{Name: underutilized + "reserved-container-delay-ms", Value: "3000"},
+		props = append(props, input.Property{Name: underutilized + "enabled", Value: "true"},
+			input.Property{Name: underutilized + "reserved-container-delay-ms", Value: "3000"},
 			input.Property{Name: underutilized + "allow-move-reservation", Value: fmt.Sprint(rapid.Bool().Draw(t, "moves"))},
 			input.Property{Name: confPrefix + "root.ordering-policy", Value: "priority-utilization"},
-			input.Property{Name: confPrefix + "root." + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "ranks") + ".priority", Value: "1"})
+			input.Property{Name: confPrefix + "root." + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "ranks") + ".priority",
+				Value: "1"})
 	}
 	if f := m.plan(&input.SetQueues{Properties: props}).Refused(); f != nil {
 		m.fail("configuration: %v", f)
@@ -164,7 +172,9 @@ func (m *machine) preempted(before *state.State, ref event.ContainerRef, exit in
 	if w.Cause == yarn.PreemptQueuePriority {
 		m.outranked(before, before.Containers.Get(slot), w.Queue)
 	} else {
-		m.keeps(before, before.Containers.Get(slot), m.ranked(before, before.Apps.Get(before.Containers.Get(slot).App).Queue).Add(m.p.st.Queues.Get(before.Apps.Get(before.Containers.Get(slot).App).Queue).Used))
+		m.keeps(before, before.Containers.Get(slot),
+			m.ranked(before, before.Apps.Get(before.Containers.Get(slot).App).Queue).Add(
+				m.p.st.Queues.Get(before.Apps.Get(before.Containers.Get(slot).App).Queue).Used))
 	}
 	m.killed[w.Reservation]++
 	if r := m.p.st.Reservations.Find(w.Reservation); r != 0 { // else an eager pass has already fulfilled it
@@ -199,7 +209,8 @@ func (m *machine) warned(before *state.State, e *event.PreemptionAsked) {
 		wait = cfg.Preemption.BalanceMaxWaitMillis
 		fallthrough
 	default:
-		m.keeps(before, victim, st.Queues.Get(queue).Used.Sub(m.askedOf(st, queue, yarn.PreemptQueuePriority))) // preemption for a priority may take more than that
+		// preemption for a priority may take more than that
+		m.keeps(before, victim, st.Queues.Get(queue).Used.Sub(m.askedOf(st, queue, yarn.PreemptQueuePriority)))
 	}
 	if e.DeadlineMillis != m.now+wait {
 		m.fail("41: %+v has %d ms for cause %s, configured are %d", e.Container, e.DeadlineMillis-m.now, e.Cause, wait)
@@ -222,7 +233,8 @@ func (m *machine) outranked(before *state.State, victim *state.Container, path s
 	}
 	own := before.Queues.Get(before.Apps.Get(victim.App).Queue).Path
 	if victim.AM || below(path).Priority <= below(own).Priority || !cfg.Preemption.QueuePriority.Enabled {
-		m.fail("41: %v of %s (AM: %v) is to end for the priority of %s", before.Apps.ContainerID(victim), own, victim.AM, path)
+		m.fail("41: %v of %s (AM: %v) is to end for the priority of %s", before.Apps.ContainerID(victim), own,
+			victim.AM, path)
 	}
 	i := must(cfg.Lookup(path))
 	var q *state.Queue
@@ -232,8 +244,10 @@ func (m *machine) outranked(before *state.State, victim *state.Container, path s
 		}
 		return q == nil
 	})
-	if has, keep := q.Used.Sub(q.Reserved), cfg.Compute(m.p.st.Meta.Cluster).Capacities[i].EffMin; cfg.Calculator.Compare(m.p.st.Meta.Cluster, has, keep) >= 0 {
-		m.fail("41: %s has %v of the %v that it is guaranteed, and takes %v by priority", path, has, keep, before.Apps.ContainerID(victim))
+	if has, keep := q.Used.Sub(q.Reserved), cfg.Compute(m.p.st.Meta.Cluster).Capacities[i].EffMin; cfg.Calculator.Compare(
+		m.p.st.Meta.Cluster, has, keep) >= 0 {
+		m.fail("41: %s has %v of the %v that it is guaranteed, and takes %v by priority", path, has, keep,
+			before.Apps.ContainerID(victim))
 	}
 }
 
@@ -271,17 +285,20 @@ func (m *machine) keeps(before *state.State, victim *state.Container, left yarn.
 	for k := range kinds {
 		tooMuch = tooMuch || q.Used[k] > keep[k]
 		if q.Used[k] >= keep[k] && left[k] < keep[k] {
-			m.fail("41: %s keeps %v of the %v that it is guaranteed when %v has ended", q.Path, left, keep, before.Apps.ContainerID(victim))
+			m.fail("41: %s keeps %v of the %v that it is guaranteed when %v has ended", q.Path, left, keep,
+				before.Apps.ContainerID(victim))
 		}
 	}
 	if !tooMuch {
-		m.fail("41: %s uses %v of the %v that it is guaranteed and is to give %v", q.Path, q.Used, keep, before.Apps.ContainerID(victim))
+		m.fail("41: %s uses %v of the %v that it is guaranteed and is to give %v", q.Path, q.Used, keep,
+			before.Apps.ContainerID(victim))
 	}
 }
 
 // askedOf sums what rounds have asked to end in a queue and its descendants, except for the given
 // causes.
-func (m *machine) askedOf(st *state.State, queue state.QueueSlot, without ...yarn.PreemptionCause) (asked yarn.Resource) {
+func (m *machine) askedOf(st *state.State, queue state.QueueSlot,
+	without ...yarn.PreemptionCause) (asked yarn.Resource) {
 	st.Preemptions.Each(func(slot state.ContainerSlot, p *state.Preemption) bool {
 		if p.Cause == yarn.PreemptLease || slices.Contains(without, p.Cause) {
 			return true

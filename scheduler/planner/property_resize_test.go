@@ -23,7 +23,8 @@ func (m *machine) updates(t *rapid.T, slot state.AppSlot, in *input.Allocate) {
 			continue
 		}
 		k := m.p.st.Containers.Get(c)
-		u := input.Update{Container: m.p.st.Apps.ContainerID(k), Version: m.p.st.Resizes.Version(k), Type: rapid.SampledFrom([]input.UpdateType{0, 0, 0, 1, 1, 2, 3, 4}).Draw(t, "type"),
+		u := input.Update{Container: m.p.st.Apps.ContainerID(k), Version: m.p.st.Resizes.Version(k),
+			Type: rapid.SampledFrom([]input.UpdateType{0, 0, 0, 1, 1, 2, 3, 4}).Draw(t, "type"),
 			Size: m.size(t, 8)}
 		if rapid.IntRange(0, 5).Draw(t, "late") == 0 {
 			u.Version++
@@ -46,7 +47,8 @@ func (m *machine) checkUpdates(in *input.Allocate, r *input.AllocateReply) {
 		if slot == 0 {
 			continue
 		}
-		if c := m.p.st.Containers.Get(slot); c.State.Live() && u.Type == input.DecreaseResource && c.Size != yarn.ComponentMin(c.Size, u.Size) && u.Size[yarn.Memory] >= m.p.Config().MinAlloc[yarn.Memory] &&
+		if c := m.p.st.Containers.Get(slot); c.State.Live() && u.Type == input.DecreaseResource &&
+			c.Size != yarn.ComponentMin(c.Size, u.Size) && u.Size[yarn.Memory] >= m.p.Config().MinAlloc[yarn.Memory] &&
 			u.Size[yarn.VCores] >= m.p.Config().MinAlloc[yarn.VCores] && m.p.st.Resizes.Version(c) == u.Version {
 			m.fail("%s was to shrink to %v and has %v", u.Container, u.Size, c.Size)
 		}
@@ -69,7 +71,8 @@ func (m *machine) sizes(t *rapid.T, in *input.NodeHeartbeat) {
 		case 1, 2:
 			in.Sizes = append(in.Sizes, input.ContainerSize{Container: id, Size: k.Size})
 		case 3:
-			in.SizesAcked = append(in.SizesAcked, input.SizeOrder{Container: id, Version: r.Version}, input.SizeOrder{Container: id, Version: r.Version - 1})
+			in.SizesAcked = append(in.SizesAcked, input.SizeOrder{Container: id, Version: r.Version},
+				input.SizeOrder{Container: id, Version: r.Version - 1})
 		}
 	}
 }

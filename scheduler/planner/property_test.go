@@ -115,7 +115,8 @@ func (m *machine) story() string {
 }
 
 func newMachine(t *rapid.T, labels bool) *machine {
-	m := &machine{t: t, labelled: labels, now: 1_000, seen: map[event.ContainerRef]bool{}, promised: map[uint64]event.ContainerRef{}, killed: map[uint64]uint64{}}
+	m := &machine{t: t, labelled: labels, now: 1_000, seen: map[event.ContainerRef]bool{},
+		promised: map[uint64]event.ContainerRef{}, killed: map[uint64]uint64{}}
 	m.opt.Eager = rapid.Bool().Draw(t, "eager")
 	m.dominant = rapid.Bool().Draw(t, "dominant")
 	m.lazy = rapid.Bool().Draw(t, "lazy cancel")
@@ -126,7 +127,8 @@ func newMachine(t *rapid.T, labels bool) *machine {
 	m.variant = rapid.SampledFrom([]int{3, 0, 1, 2, 3}).Draw(t, "tree")
 	m.drawOrders(t)
 	m.p = must(New(state.New(), m.opt))
-	r := m.plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: m.properties(), Entropy: testEntropy})
+	r := m.plan(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: m.properties(),
+		Entropy: testEntropy})
 	if f := r.Refused(); f != nil {
 		t.Fatalf("configuration: %v", f)
 	}

@@ -35,7 +35,8 @@ func (qs *queues) first(in *input.InitCluster) input.Reply {
 	if fault != nil {
 		return input.Refuse(in, fault)
 	}
-	qs.sched.Emit(&event.ClusterInitialized{ClusterID: in.ClusterID, ClusterTimestamp: in.ClusterTimestamp, Level: event.Level})
+	qs.sched.Emit(&event.ClusterInitialized{ClusterID: in.ClusterID, ClusterTimestamp: in.ClusterTimestamp,
+		Level: event.Level})
 	qs.sched.Emit(qs.configured(cfg, states, 1, "", "first configuration"))
 	return &input.SetQueuesReply{Version: 1, Warnings: warningsOf(cfg)}
 }
@@ -74,8 +75,10 @@ func warningsOf(cfg *capacity.Config) []string {
 }
 
 // configured returns the event for a configuration and the states of its queues.
-func (qs *queues) configured(cfg *capacity.Config, states []yarn.QueueState, version uint64, author, comment string) *event.QueuesConfigured {
-	e := &event.QueuesConfigured{Version: version, Kinds: cfg.Kinds, Dominant: cfg.Calculator.Dominant, Author: author, Comment: comment}
+func (qs *queues) configured(cfg *capacity.Config, states []yarn.QueueState, version uint64, author,
+	comment string) *event.QueuesConfigured {
+	e := &event.QueuesConfigured{Version: version, Kinds: cfg.Kinds, Dominant: cfg.Calculator.Dominant, Author: author,
+		Comment: comment}
 	for _, q := range cfg.Properties() {
 		e.Properties = append(e.Properties, event.Property{Name: q.Name, Value: q.Value})
 	}
@@ -91,12 +94,14 @@ func (qs *queues) configured(cfg *capacity.Config, states []yarn.QueueState, ver
 
 func (qs *queues) set(in *input.SetQueues) input.Reply {
 	if in.User != "" && !qs.sched.Config.QueueAdminsChange { // refuse it before parsing, which takes time
-		return input.Refuse(in, input.Refusef(input.NotAllowed, "use the role operator, or set "+capacity.MutationPolicyKey+" and yarn.acl.enable",
+		return input.Refuse(in, input.Refusef(input.NotAllowed,
+			"use the role operator, or set "+capacity.MutationPolicyKey+" and yarn.acl.enable",
 			"user %s may not change the queue configuration", in.User))
 	}
 	v := qs.st.Versions.Current()
 	if in.IfVersion != 0 && in.IfVersion != v.Version {
-		return input.Refuse(in, input.Refusef(input.VersionConflict, "read it again with \"rmd conf get\" and repeat the change",
+		return input.Refuse(in, input.Refusef(input.VersionConflict,
+			"read it again with \"rmd conf get\" and repeat the change",
 			"version %d is in force, not %d", v.Version, in.IfVersion))
 	}
 	cfg, fault := parseQueues(in.Properties)
@@ -139,7 +144,8 @@ func (qs *queues) mayChange(cfg *capacity.Config, in *input.SetQueues) *input.Re
 		return nil
 	}
 	if key, ok := qs.sched.Config.MayChange(cfg, in.User, in.Groups...); !ok {
-		return input.Refusef(input.NotAllowed, "leave it as it is, or ask for the queue's acl_administer_queue", "user %s does not administer what %s belongs to", in.User, key)
+		return input.Refusef(input.NotAllowed, "leave it as it is, or ask for the queue's acl_administer_queue",
+			"user %s does not administer what %s belongs to", in.User, key)
 	}
 	return nil
 }
@@ -147,7 +153,8 @@ func (qs *queues) mayChange(cfg *capacity.Config, in *input.SetQueues) *input.Re
 // stateDynamic changes the states of dynamic queues to those under a new configuration.
 func (qs *queues) stateDynamic(cfg *capacity.Config, states []yarn.QueueState) {
 	for i := range cfg.Queues {
-		if q := &cfg.Queues[i]; q.Creation != capacity.Static && qs.st.Queues.Get(qs.st.Queues.Find(q.Path)).State != states[i] {
+		if q := &cfg.Queues[i]; q.Creation != capacity.Static &&
+			qs.st.Queues.Get(qs.st.Queues.Find(q.Path)).State != states[i] {
 			qs.sched.Emit(&event.QueueStateChanged{Path: q.Path, State: states[i]})
 		}
 	}
@@ -191,7 +198,8 @@ func (qs *queues) rollback(in *input.RollbackQueues) input.Reply {
 		}
 		return qs.set(set)
 	}
-	return input.Refuse(in, input.Refusef(input.NoSuchVersion, "see \"rmd conf history\"", "version %d is not kept", in.To))
+	return input.Refuse(in, input.Refusef(input.NoSuchVersion, "see \"rmd conf history\"",
+		"version %d is not kept", in.To))
 }
 
 // setState stops or starts a queue. Stopping a parent stops all queues below it. A queue with
@@ -208,12 +216,15 @@ func (qs *queues) setState(in *input.SetQueueState) input.Reply {
 		qs.stop(int32(i))
 		qs.ends.StopDrained(int32(i))
 	case yarn.QueueRunning:
-		if parent := int32(qs.sched.Config.Queues[i].Parent); parent >= 0 && qs.sched.Queue(parent).State != yarn.QueueRunning {
-			return input.Refuse(in, input.Refusef(input.QueueStopped, "start the parent first", "the parent of %s is not RUNNING", q.Path))
+		if parent := int32(qs.sched.Config.Queues[i].Parent); parent >= 0 &&
+			qs.sched.Queue(parent).State != yarn.QueueRunning {
+			return input.Refuse(in, input.Refusef(input.QueueStopped, "start the parent first",
+				"the parent of %s is not RUNNING", q.Path))
 		}
 		qs.ends.SetQueueState(int32(i), yarn.QueueRunning)
 	default:
-		return input.Refuse(in, input.Refusef(input.InvalidRequest, "RUNNING or STOPPED", "a queue cannot be set to %s", in.State))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "RUNNING or STOPPED",
+			"a queue cannot be set to %s", in.State))
 	}
 	return in.NewReply()
 }

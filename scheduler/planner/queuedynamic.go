@@ -25,7 +25,8 @@ func (qs *queues) withDynamic(cfg *capacity.Config) (full *capacity.Config, remo
 	}
 	if len(used) > 0 {
 		fault = input.Refusef(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
-		fault.Details = []string{fmt.Sprintf("%s: dynamic queues with applications lose the queue above them; keep it as a parent, or wait for the applications or move them", few(used))}
+		fault.Details = []string{
+			fmt.Sprintf("%s: dynamic queues with applications lose the queue above them; keep it as a parent, or wait for the applications or move them", few(used))}
 		return nil, nil, fault
 	}
 	slices.Reverse(removed)
@@ -44,9 +45,11 @@ func (qs *queues) adopt(in *input.AdoptQueue) input.Reply {
 	}
 	props, err := qs.sched.Config.Adopt(i)
 	if err != nil {
-		return input.Refuse(in, input.Refusef(input.InvalidRequest, "only a queue that auto-queue-creation-v2 created can be adopted", "%v", err))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest,
+			"only a queue that auto-queue-creation-v2 created can be adopted", "%v", err))
 	}
-	set := &input.SetQueues{IfVersion: in.IfVersion, Author: in.Author, Comment: cmp.Or(in.Comment, "adopt "+qs.sched.Config.Queues[i].Path), DryRun: in.DryRun}
+	set := &input.SetQueues{IfVersion: in.IfVersion, Author: in.Author,
+		Comment: cmp.Or(in.Comment, "adopt "+qs.sched.Config.Queues[i].Path), DryRun: in.DryRun}
 	for _, q := range props {
 		set.Properties = append(set.Properties, input.Property{Name: q.Name, Value: q.Value})
 	}

@@ -33,7 +33,8 @@ func (qs *queues) statesFor(cfg *capacity.Config) (states []yarn.QueueState, not
 		case below && stated[key] && q.State == yarn.QueueRunning:
 			parent := cfg.Queues[q.Parent].Path
 			fault = input.Refusef(input.InvalidQueues, "nothing was changed", "the queue configuration is invalid")
-			fault.Details = []string{fmt.Sprintf("%s: is RUNNING, but its parent %s is STOPPED and stays so, because its own state is not stated; state it too, or: rmd queue start %s", key, parent, parent)}
+			fault.Details = []string{
+				fmt.Sprintf("%s: is RUNNING, but its parent %s is STOPPED and stays so, because its own state is not stated; state it too, or: rmd queue start %s", key, parent, parent)}
 			return nil, nil, fault
 		case below || to != yarn.QueueRunning:
 			to = yarn.QueueStopped
@@ -42,7 +43,8 @@ func (qs *queues) statesFor(cfg *capacity.Config) (states []yarn.QueueState, not
 		case known && was != yarn.QueueRunning && to == yarn.QueueRunning:
 			notes = append(notes, fmt.Sprintf("%s is started: it was %s, and the configuration states RUNNING", q.Path, was))
 		case known && was != yarn.QueueRunning && !below && !stated[key]:
-			notes = append(notes, fmt.Sprintf("%s stays %s: the configuration does not state its state; rmd queue start %s", q.Path, was, q.Path))
+			notes = append(notes, fmt.Sprintf("%s stays %s: the configuration does not state its state; rmd queue start %s",
+				q.Path, was, q.Path))
 		case known && was == yarn.QueueRunning && to != yarn.QueueRunning && !below:
 			notes = append(notes, fmt.Sprintf("%s is stopped: it was RUNNING, and the configuration states STOPPED", q.Path))
 		}

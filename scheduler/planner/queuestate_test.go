@@ -62,12 +62,15 @@ func TestQueueStatesOutliveConfigurations(t *testing.T) {
 	is("a dry run", "root.a", "root.b", "root.b.x", "root.b.y")
 	apply("a file that starts one", with("root.a", "RUNNING"), false, "root.a is started", "root.b stays STOPPED")
 	is("a file that starts one", "root.b", "root.b.x", "root.b.y")
-	if f := w.plan(&input.SetQueues{Properties: with("root.b.x", "RUNNING")}).Refused(); f == nil || len(f.Details) != 1 || !strings.Contains(f.Details[0], "its parent root.b is STOPPED and stays so") {
+	if f := w.plan(&input.SetQueues{Properties: with("root.b.x", "RUNNING")}).Refused(); f == nil || len(f.Details) != 1 ||
+		!strings.Contains(f.Details[0], "its parent root.b is STOPPED and stays so") {
 		t.Errorf("a queue that is to run below one that does not: %v", f)
 	}
-	apply("a parent alone", with("root.b", "RUNNING"), false, "root.b is started", "root.b.x stays STOPPED", "root.b.y stays STOPPED")
+	apply("a parent alone", with("root.b", "RUNNING"), false, "root.b is started", "root.b.x stays STOPPED",
+		"root.b.y stays STOPPED")
 	is("a parent alone", "root.b.x", "root.b.y")
-	apply("a parent and what is below", with("root.b", "RUNNING", "root.b.x", "RUNNING"), false, "root.b.x is started", "root.b.y stays STOPPED")
+	apply("a parent and what is below", with("root.b", "RUNNING", "root.b.x", "RUNNING"), false, "root.b.x is started",
+		"root.b.y stays STOPPED")
 	apply("stopped by a file", with("root.a", "STOPPED"), false, "root.a is stopped", "root.b.y stays STOPPED")
 	apply("a file that says no more of it", plain, false, "root.a stays STOPPED", "root.b.y stays STOPPED")
 	is("a file that says no more of it", "root.a", "root.b.y")

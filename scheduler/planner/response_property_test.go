@@ -44,12 +44,14 @@ type network struct {
 }
 
 func newNetwork(t *rapid.T) *network {
-	a := &network{t: t, now: 1000, counted: true, waiting: map[yarn.SchedulerKey]bool{}, told: map[yarn.ContainerID]bool{}, over: map[yarn.ContainerID]bool{}, perKey: map[yarn.SchedulerKey]int{}}
+	a := &network{t: t, now: 1000, counted: true, waiting: map[yarn.SchedulerKey]bool{}, told: map[yarn.ContainerID]bool{},
+		over: map[yarn.ContainerID]bool{}, perKey: map[yarn.SchedulerKey]int{}}
 	a.opt.Eager, a.restart = rapid.Bool().Draw(t, "eager"), rapid.IntRange(0, 3).Draw(t, "restarts") == 0
 	a.lead = must(New(state.New(), a.opt))
 	a.must(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1000, Properties: []input.Property{
 		{Name: confPrefix + "root.queues", Value: "a"}, {Name: confPrefix + "root.a.capacity", Value: "100"},
-		{Name: confPrefix + "root.a.user-limit-factor", Value: "100"}, {Name: confPrefix + "maximum-am-resource-percent", Value: "1"}}})
+		{Name: confPrefix + "root.a.user-limit-factor", Value: "100"},
+		{Name: confPrefix + "maximum-am-resource-percent", Value: "1"}}})
 	for i := range 2 {
 		a.nodes = append(a.nodes, yarn.NodeID{Host: fmt.Sprintf("n%d", i), Port: 1})
 		a.must(&input.RegisterNode{ID: a.nodes[i], Rack: "r", Total: yarn.NewResource(1<<20, 1024)})
@@ -202,7 +204,8 @@ func (a *network) beat(i int, done bool) {
 	st := a.lead.st
 	for _, c := range st.Containers.On(st.Nodes.Get(st.Nodes.Find(in.ID))) {
 		if done && c.State.Live() && a.told[st.Apps.ContainerID(c)] {
-			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerCompleted})
+			in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c),
+				State: yarn.ContainerCompleted})
 			break
 		}
 	}
@@ -227,9 +230,11 @@ func (a *network) register() {
 		return
 	}
 	st := a.lead.st
-	a.must(&input.RegisterAttempt{Attempt: a.at, HasResponse: true, Response: st.Apps.Get(st.Apps.ByID(a.at.App)).Response})
+	a.must(&input.RegisterAttempt{Attempt: a.at, HasResponse: true,
+		Response: st.Apps.Get(st.Apps.ByID(a.at.App)).Response})
 	a.response, a.call = 0, nil
-	a.calls = slices.DeleteFunc(a.calls, func(c *input.Allocate) bool { return c.Response == 0 }) // every registration starts at number 0
+	// every registration starts at number 0
+	a.calls = slices.DeleteFunc(a.calls, func(c *input.Allocate) bool { return c.Response == 0 })
 	a.began++
 	clear(a.over) // the ends of containers are reported again
 	a.begin(0)

@@ -155,7 +155,8 @@ func TestRepeatedCallSameAnswer(t *testing.T) {
 			c.elect()
 		}
 		again := c.must(t, in).(*input.AllocateReply)
-		if len(lost.Granted) != 1 || len(again.Granted) != 1 || again.Granted[0].Container != lost.Granted[0].Container || again.Response != lost.Response {
+		if len(lost.Granted) != 1 || len(again.Granted) != 1 || again.Granted[0].Container != lost.Granted[0].Container ||
+			again.Response != lost.Response {
 			t.Errorf("%d: %+v, then %+v", when, lost, again)
 		}
 		c.last = again.Response

@@ -34,7 +34,8 @@ func doApp(w *world, a args, out *strings.Builder) {
 		}
 		return
 	}
-	in := &input.SubmitApplication{Name: name, User: a.get("user", "u"), Queue: a.get("queue", "a"), Unmanaged: !a.has("am"),
+	in := &input.SubmitApplication{Name: name, User: a.get("user", "u"), Queue: a.get("queue", "a"),
+		Unmanaged:      !a.has("am"),
 		KeepContainers: a.has("keep"), MaxAttempts: 2, Label: a.label("label"), AMLabel: a.label("amlabel"),
 		Groups: strings.Fields(a.get("group", "")), Tags: strings.Fields(a.get("tag", ""))}
 	if a.has("am") {
@@ -150,7 +151,8 @@ func parseAsk(s string, relax bool) input.Ask {
 	if err != nil || err2 != nil {
 		panic(fmt.Sprintf("ask %q is not 2x1G@5", s))
 	}
-	return input.Ask{Key: yarn.SchedulerKey{Priority: int32(p)}, Name: yarn.Any, Count: n, Size: parseSize(size), Relax: relax}
+	return input.Ask{Key: yarn.SchedulerKey{Priority: int32(p)}, Name: yarn.Any, Count: n,
+		Size: parseSize(size), Relax: relax}
 }
 
 // pull NAME [response=N]: an allocate call without new asks.
@@ -315,7 +317,8 @@ func containersOn(p *Planner, node state.NodeSlot) (slots []state.ContainerSlot)
 
 // containerOn returns the slot of a container; 0 if the node has none with this id.
 func containerOn(p *Planner, node state.NodeSlot, id yarn.ContainerID) state.ContainerSlot {
-	if slot := p.st.ContainerByID(id); slot != 0 && p.st.Containers.Get(slot).Node == node && p.st.Apps.ContainerID(p.st.Containers.Get(slot)) == id {
+	if slot := p.st.ContainerByID(id); slot != 0 && p.st.Containers.Get(slot).Node == node &&
+		p.st.Apps.ContainerID(p.st.Containers.Get(slot)) == id {
 		return slot
 	}
 	return 0

@@ -120,7 +120,8 @@ func doQueues(w *world, _ args, out *strings.Builder) {
 		q, e := &w.p.Config().Queues[i], &w.p.sched.Tree().Capacities[i]
 		fmt.Fprintf(out, "%s min %s max %s", q.Path, w.size(e.EffMin), w.size(e.EffMax))
 		if q.Leaf {
-			fmt.Fprintf(out, " applications %d, %d a user", w.p.Config().MaxApplications(i, w.p.sched.TreeOf), w.p.Config().MaxApplicationsPerUser(i, w.p.sched.TreeOf))
+			fmt.Fprintf(out, " applications %d, %d a user", w.p.Config().MaxApplications(i, w.p.sched.TreeOf),
+				w.p.Config().MaxApplicationsPerUser(i, w.p.sched.TreeOf))
 		}
 		fmt.Fprintf(out, " %s\n", w.p.sched.Queue(int32(i)).State)
 	}
@@ -144,7 +145,8 @@ func doNode(w *world, a args, out *strings.Builder) {
 	case "add":
 		id = yarn.NodeID{Host: a.get("host", name), Port: uint16(must(strconv.Atoi(a.get("port", "1"))))}
 		w.nodes[name] = id
-		w.refused(out, w.plan(&input.RegisterNode{ID: id, Rack: a.get("rack", "rack"), Total: parseSize(a.need(2)), Containers: w.running(id), NodeManager: a.has("dialed")}))
+		w.refused(out, w.plan(&input.RegisterNode{ID: id, Rack: a.get("rack", "rack"), Total: parseSize(a.need(2)),
+			Containers: w.running(id), NodeManager: a.has("dialed")}))
 	case "remove":
 		w.refused(out, w.plan(&input.UnregisterNode{ID: id}))
 	case "lose":
@@ -155,7 +157,8 @@ func doNode(w *world, a args, out *strings.Builder) {
 		w.refused(out, w.plan(&input.ForgetNode{ID: id}))
 	case "silent":
 		since := w.now - 1000*must(strconv.ParseInt(a.get("for", "3"), 10, 64))
-		w.refused(out, w.plan(&input.NodeSilence{Silent: []input.SilentNode{{Node: w.p.st.Nodes.Find(id), SinceMillis: since}}}))
+		w.refused(out,
+			w.plan(&input.NodeSilence{Silent: []input.SilentNode{{Node: w.p.st.Nodes.Find(id), SinceMillis: since}}}))
 	case "heard":
 		w.refused(out, w.plan(&input.NodeSilence{Heard: []state.NodeSlot{w.p.st.Nodes.Find(id)}}))
 	case "unhealthy":
@@ -178,7 +181,8 @@ func (w *world) running(id yarn.NodeID) []input.ContainerStatus {
 	var list []input.ContainerStatus
 	if slot := w.p.st.Nodes.Find(id); slot != 0 {
 		for _, c := range containersOn(w.p, slot) {
-			list = append(list, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(w.p.st.Containers.Get(c)), State: yarn.ContainerRunning})
+			list = append(list, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(w.p.st.Containers.Get(c)),
+				State: yarn.ContainerRunning})
 		}
 	}
 	return list

@@ -28,7 +28,8 @@ func doLabel(w *world, a args, out *strings.Builder) {
 		}
 		w.refused(out, w.plan(in))
 	case "exclusive", "shared":
-		w.refused(out, w.plan(&input.SetLabels{Change: true, Labels: []input.Label{{Name: a.need(1), Exclusive: a.need(0) == "exclusive"}}}))
+		w.refused(out, w.plan(&input.SetLabels{Change: true,
+			Labels: []input.Label{{Name: a.need(1), Exclusive: a.need(0) == "exclusive"}}}))
 	case "remove":
 		in := &input.RemoveLabels{}
 		for i := 1; a.word(i) != ""; i++ {
@@ -45,7 +46,8 @@ func doLabel(w *world, a args, out *strings.Builder) {
 		_, app := w.app(a.need(1))
 		priority := must(strconv.Atoi(a.need(2)))
 		w.direct(func(p *Planner) {
-			p.sched.Emit(&event.AskLabelled{App: app.ID.Seq, Key: yarn.SchedulerKey{Priority: int32(priority)}, Label: a.word(3)})
+			p.sched.Emit(&event.AskLabelled{App: app.ID.Seq, Key: yarn.SchedulerKey{Priority: int32(priority)},
+				Label: a.word(3)})
 		})
 	default:
 		w.t.Fatalf("label %s?", a.need(0))
@@ -60,7 +62,8 @@ func doUse(w *world, a args, out *strings.Builder) {
 	for i := 1; a.word(i) != ""; i++ {
 		q := w.p.sched.Queue(int32(must(w.p.Config().Lookup(a.word(i)))))
 		u := w.p.st.QueueUse(w.p.st.Queues.Find(q.Path), label)
-		fmt.Fprintf(out, "%s on %s %s/%s, pending %s\n", q.Path, a.need(0), w.size(u.Used), w.size(u.Reserved), w.size(u.Pending))
+		fmt.Fprintf(out, "%s on %s %s/%s, pending %s\n", q.Path, a.need(0), w.size(u.Used), w.size(u.Reserved),
+			w.size(u.Pending))
 	}
 	w.sameViews()
 }

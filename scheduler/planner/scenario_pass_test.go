@@ -88,7 +88,8 @@ func (w *world) tellOne(e event.Event) string {
 	switch e := e.(type) {
 	case *event.ContainerAllocated:
 		size := w.sizeOf(e.App, e.Number)
-		return fmt.Sprintf("%s #%d allocated %son %s %s\n", w.names[e.App], e.Number, size, w.p.st.Nodes.Get(e.Node).ID.Host, e.Locality)
+		return fmt.Sprintf("%s #%d allocated %son %s %s\n", w.names[e.App], e.Number, size,
+			w.p.st.Nodes.Get(e.Node).ID.Host, e.Locality)
 	case *event.ContainerLent:
 		until := fmt.Sprintf("until %d s from now", (e.DeadlineMillis-w.now+500)/1000)
 		switch e.DeadlineMillis {
@@ -97,11 +98,13 @@ func (w *world) tellOne(e event.Event) string {
 		case 0:
 			until = "until its room is needed"
 		}
-		return fmt.Sprintf("%s #%d borrows %sof r%d on %s %s\n", w.names[e.App], e.Number, w.sizeOf(e.App, e.Number), e.Reservation, w.p.st.Nodes.Get(e.Node).ID.Host, until)
+		return fmt.Sprintf("%s #%d borrows %sof r%d on %s %s\n", w.names[e.App], e.Number, w.sizeOf(e.App, e.Number),
+			e.Reservation, w.p.st.Nodes.Get(e.Node).ID.Host, until)
 	case *event.ReservationMade:
 		return fmt.Sprintf("%s r%d reserved on %s\n", w.names[e.App], e.Reservation, w.p.st.Nodes.Get(e.Node).ID.Host)
 	case *event.GangReserved:
-		return fmt.Sprintf("%s r%d reserved on %s for %d\n", w.names[e.App], e.Reservation, w.p.st.Nodes.Get(e.Node).ID.Host, e.Members)
+		return fmt.Sprintf("%s r%d reserved on %s for %d\n", w.names[e.App], e.Reservation,
+			w.p.st.Nodes.Get(e.Node).ID.Host, e.Members)
 	case *event.GangStarted:
 		return fmt.Sprintf("%s starts its gang\n", w.names[e.App])
 	case *event.GangEnded:
@@ -111,7 +114,8 @@ func (w *world) tellOne(e event.Event) string {
 	case *event.ReservationCancelled:
 		return fmt.Sprintf("r%d cancelled %s\n", e.Reservation, e.Cause)
 	case *event.AskCountersUpdated:
-		return fmt.Sprintf("%s @%d opportunities %d re-reservations %d\n", w.names[e.App], e.Key.Priority, e.Opportunities, e.ReReservations)
+		return fmt.Sprintf("%s @%d opportunities %d re-reservations %d\n", w.names[e.App], e.Key.Priority, e.Opportunities,
+			e.ReReservations)
 	case *event.AskMissesUpdated:
 		return fmt.Sprintf("%s @%d missed %d offers\n", w.names[e.App], e.Key.Priority, e.Missed)
 	case *event.ContainerCompleted:
@@ -131,7 +135,8 @@ func (w *world) tellOne(e event.Event) string {
 	case *event.ResizeReserved:
 		return fmt.Sprintf("%s r%d reserved for #%d to grow\n", w.names[e.Container.App], e.Reservation, e.Container.Number)
 	case *event.PreemptionAsked:
-		return strings.TrimSuffix(fmt.Sprintf("%s #%d warned for %s", w.names[e.Container.App], e.Container.Number, e.Queue), " for ") + "\n"
+		return strings.TrimSuffix(fmt.Sprintf("%s #%d warned for %s", w.names[e.Container.App], e.Container.Number, e.Queue),
+			" for ") + "\n"
 	case *event.PreemptionWithdrawn:
 		return fmt.Sprintf("%s #%d no longer warned: %s\n", w.names[e.Container.App], e.Container.Number, e.Cause)
 	case *event.GuaranteeOwed:

@@ -13,7 +13,8 @@ import (
 func doWarn(w *world, a args, out *strings.Builder) {
 	number, _ := strconv.ParseUint(strings.TrimPrefix(a.get("for", ""), "r"), 10, 64)
 	w.eachContainer(a, func(p *Planner, slot state.ContainerSlot) {
-		p.sched.AskPreemption(slot, event.PreemptionAsked{Reservation: number, Queue: "root." + a.get("queue", "a"), Cause: yarn.PreemptGuarantee, DeadlineMillis: p.sched.Now() + 15_000})
+		p.sched.AskPreemption(slot, event.PreemptionAsked{Reservation: number, Queue: "root." + a.get("queue", "a"),
+			Cause: yarn.PreemptGuarantee, DeadlineMillis: p.sched.Now() + 15_000})
 	})
 	w.show(out, all)
 }
@@ -28,7 +29,8 @@ func doPreempt(w *world, a args, out *strings.Builder) {
 func doLost(w *world, a args, out *strings.Builder) {
 	slot, _ := w.app(a.need(0))
 	lost := w.p.st.Preempted.Of(slot)
-	out.WriteString(strconv.FormatUint(lost.Containers, 10) + " containers, " + strconv.FormatUint(lost.AMs, 10) + " AMs, " + w.size(lost.Size) + "; warned:")
+	out.WriteString(strconv.FormatUint(lost.Containers, 10) + " containers, " + strconv.FormatUint(lost.AMs, 10) +
+		" AMs, " + w.size(lost.Size) + "; warned:")
 	for c, k := range w.p.st.Containers.Of(w.p.st.Apps.Get(slot)) {
 		if w.p.st.Preemptions.Has(c) {
 			out.WriteString(" #" + strconv.FormatUint(k.Number, 10))
@@ -42,7 +44,8 @@ func (w *world) eachContainer(a args, f func(p *Planner, slot state.ContainerSlo
 	attempt := must(strconv.ParseUint(a.get("attempt", strconv.Itoa(int(app.Attempt))), 10, 32))
 	var ids []event.ContainerRef
 	for i := 1; a.word(i) != ""; i++ {
-		ids = append(ids, event.ContainerRef{App: app.ID.Seq, Attempt: uint32(attempt), Number: must(strconv.ParseUint(a.word(i), 10, 64))})
+		ids = append(ids, event.ContainerRef{App: app.ID.Seq, Attempt: uint32(attempt),
+			Number: must(strconv.ParseUint(a.word(i), 10, 64))})
 	}
 	w.direct(func(p *Planner) {
 		for _, ref := range ids {

@@ -83,7 +83,8 @@ func doSized(w *world, a args, out *strings.Builder) {
 func doHad(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(1))
 	number, version, _ := strings.Cut(a.need(2), "@")
-	w.plan(&input.NodeHeartbeat{ID: w.nodes[a.need(0)], SizesAcked: []input.SizeOrder{{Container: w.container(app, number), Version: int32(must(strconv.Atoi(version)))}}})
+	w.plan(&input.NodeHeartbeat{ID: w.nodes[a.need(0)],
+		SizesAcked: []input.SizeOrder{{Container: w.container(app, number), Version: int32(must(strconv.Atoi(version)))}}})
 	w.show(out, all)
 }
 

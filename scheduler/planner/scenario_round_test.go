@@ -69,7 +69,8 @@ func doEnded(w *world, a args, out *strings.Builder) {
 func (w *world) releasing(id yarn.NodeID) (list []input.ContainerStatus) {
 	for _, c := range containersOn(w.p, w.p.st.Nodes.Find(id)) {
 		if k := w.p.st.Containers.Get(c); k.State == yarn.ContainerReleasing {
-			list = append(list, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(k), State: yarn.ContainerCompleted, ExitStatus: k.ExitStatus})
+			list = append(list, input.ContainerStatus{Container: w.p.st.Apps.ContainerID(k), State: yarn.ContainerCompleted,
+				ExitStatus: k.ExitStatus})
 		}
 	}
 	return list

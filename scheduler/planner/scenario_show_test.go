@@ -15,7 +15,8 @@ import (
 func doQueue(w *world, a args, out *strings.Builder) {
 	for i := 0; a.word(i) != ""; i++ {
 		q := w.p.sched.Queue(int32(must(w.p.Config().Lookup(a.word(i)))))
-		fmt.Fprintf(out, "%s %s/%s, %d containers, pending %s", q.Path, w.size(q.Used), w.size(q.Reserved), q.Containers, w.size(q.Pending))
+		fmt.Fprintf(out, "%s %s/%s, %d containers, pending %s", q.Path, w.size(q.Used), w.size(q.Reserved), q.Containers,
+			w.size(q.Pending))
 		if q.Leaf {
 			fmt.Fprintf(out, ", applications %d active %d pending", q.ActiveApps, q.PendingApps)
 			if q.NonRunnableApps > 0 {
@@ -39,7 +40,8 @@ func doKey(w *world, a args, out *strings.Builder) {
 		return
 	}
 	k := w.p.st.Asks.Get(slot)
-	fmt.Fprintf(out, "outstanding %dx%s, %d reserved, re-reservations %d, opportunities %d", k.Count, w.size(k.Size), k.Reservations, k.ReReservations, k.Opportunities)
+	fmt.Fprintf(out, "outstanding %dx%s, %d reserved, re-reservations %d, opportunities %d", k.Count, w.size(k.Size),
+		k.Reservations, k.ReReservations, k.Opportunities)
 	for _, at := range w.p.st.Locations.Of(k) {
 		fmt.Fprintf(out, ", %s:%d", w.p.st.Names.Text(at.Name), at.Count)
 	}
@@ -50,7 +52,8 @@ func doKey(w *world, a args, out *strings.Builder) {
 func doRes(w *world, _ args, out *strings.Builder) {
 	w.p.st.Reservations.Each(func(_ state.ReservationSlot, r *state.Reservation) bool {
 		a := w.p.st.Apps.Get(r.App)
-		fmt.Fprintf(out, "r%d %s @%d #%d %s on %s, re-reservations %d\n", r.Number, w.names[a.ID.Seq], r.Key.Priority, r.Container, w.size(r.Size),
+		fmt.Fprintf(out, "r%d %s @%d #%d %s on %s, re-reservations %d\n", r.Number, w.names[a.ID.Seq], r.Key.Priority,
+			r.Container, w.size(r.Size),
 			w.p.st.Nodes.Get(r.Node).ID.Host, w.p.st.Asks.Get(w.p.st.AskFor(a, r.Key, r.IncreaseOf)).ReReservations)
 		return true
 	})

@@ -196,12 +196,16 @@ func verbs() map[string]verb {
 	return map[string]verb{
 		"conf": doConf, "queues": doQueues, "stop": doStop, // scenario_cluster_test.go
 		"node": doNode, "mode": doMode,
-		"app": doApp, "ask": doAsk, "launch": doLaunch, "release": doRelease, "kill": doKill, "move": doMove, // scenario_app_test.go
-		"complete": doComplete, "pull": doPull, "fail": doFail, "blacklist": doBlacklist, "finish": doFinish, "priority": doPriority, "register": doRegister,
+		// scenario_app_test.go
+		"app": doApp, "ask": doAsk, "launch": doLaunch, "release": doRelease, "kill": doKill, "move": doMove,
+		"complete": doComplete, "pull": doPull, "fail": doFail, "blacklist": doBlacklist, "finish": doFinish,
+		"priority": doPriority, "register": doRegister,
 		"hb": doHeartbeat, "pass": doPass, // scenario_pass_test.go
 		"queue": doQueue, "key": doKey, "res": doRes, "headroom": doHeadroom, "users": doUsers, // scenario_show_test.go
-		"userlimit": doUserLimit, "amlimit": doAMLimit, "counters": doCounters, "explain": doExplain, "pendinglimit": doPendingLimit,
-		"check": doCheck, "victim": doVictim, "mayhold": doMayHold, "propose": doPropose, "commit": doCommit, // scenario_unit_test.go
+		"userlimit": doUserLimit, "amlimit": doAMLimit, "counters": doCounters, "explain": doExplain,
+		"pendinglimit": doPendingLimit,
+		// scenario_unit_test.go
+		"check": doCheck, "victim": doVictim, "mayhold": doMayHold, "propose": doPropose, "commit": doCommit,
 		"apply": doApply, "cancel": doCancel, "rawsize": doRawSize,
 		"update": doUpdate, "sized": doSized, "had": doHad, "orders": doOrders, "expire": doExpire, // scenario_resize_test.go
 		"label": doLabel, "use": doUse, // scenario_label_test.go

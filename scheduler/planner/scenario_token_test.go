@@ -29,17 +29,20 @@ func doTokens(w *world, a args, out *strings.Builder) {
 	switch a.need(0) {
 	case "submit":
 		in = &input.SubmitApplication{User: "u", Queue: a.get("queue", "a"), Unmanaged: true, Tokens: input.AppTokens{
-			List: append(a.tokens("hdfs", apptoken.KindHDFS), a.tokens("kms", "kms-dt")...), Keep: a.has("keep"), Fetch: a.has("fetch"), DelayMillis: seconds(a.get("delay", "0"))}}
+			List: append(a.tokens("hdfs", apptoken.KindHDFS), a.tokens("kms", "kms-dt")...), Keep: a.has("keep"),
+			Fetch: a.has("fetch"), DelayMillis: seconds(a.get("delay", "0"))}}
 	case "renewed":
 		in = &input.TokenRenewed{Token: number(), ExpiresMillis: w.now + 10 + seconds(a.need(2))}
 	case "failed":
-		in = &input.TokenCallFailed{Token: number(), Final: a.has("final"), AgainMillis: seconds(a.get("again", "10")), Why: "refused"}
+		in = &input.TokenCallFailed{Token: number(), Final: a.has("final"), AgainMillis: seconds(a.get("again", "10")),
+			Why: "refused"}
 	case "cancelled":
 		in = &input.TokenCancelled{Token: number()}
 	case "replaced":
 		in = &input.TokensFetched{Token: number(), List: a.tokens("hdfs", apptoken.KindHDFS), Credentials: []byte("HDTS")}
 	case "fetched":
-		in = &input.TokensFetched{App: w.apps[a.need(1)], List: a.tokens("hdfs", apptoken.KindHDFS), Credentials: []byte("HDTS")}
+		in = &input.TokensFetched{App: w.apps[a.need(1)], List: a.tokens("hdfs", apptoken.KindHDFS),
+			Credentials: []byte("HDTS")}
 	case "unfetched":
 		in = &input.TokenFetchFailed{App: w.apps[a.need(1)], AgainMillis: 10_000, Why: "refused"}
 	case "collects":
@@ -67,7 +70,8 @@ func (a args) tokens(key, kind string) (list []input.AppToken) {
 		return nil
 	}
 	for _, content := range strings.Split(a.get(key, ""), ",") {
-		list = append(list, input.AppToken{Kind: kind, Service: "nn", Identifier: []byte(content), Password: []byte("p"), MaxMillis: 100_000_000})
+		list = append(list, input.AppToken{Kind: kind, Service: "nn", Identifier: []byte(content), Password: []byte("p"),
+			MaxMillis: 100_000_000})
 	}
 	return list
 }

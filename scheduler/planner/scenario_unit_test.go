@@ -17,13 +17,15 @@ import (
 func doCheck(w *world, a args, out *strings.Builder) {
 	limit := parseSize(a.get("limit", ""))
 	if q := a.get("queue", ""); q != "" {
-		ok, headroom := w.p.sched.Probe().QueueLimit(int32(must(w.p.Config().Lookup(q))), limit, parseSize(a.get("unreservable", "0M")))
+		ok, headroom := w.p.sched.Probe().QueueLimit(int32(must(w.p.Config().Lookup(q))), limit,
+			parseSize(a.get("unreservable", "0M")))
 		fmt.Fprintf(out, "%v headroom %s\n", ok, w.size(headroom))
 		return
 	}
 	_, app := w.app(a.get("app", ""))
 	ok, need := limits.UserCheck(limits.UserCheckInput{Calculator: w.p.Config().Calculator, Total: w.p.st.Meta.Cluster,
-		Used: w.p.st.Users.Get(app.UserSlot).Used, AppReserved: app.Reserved, Limit: limit, ContinueLooking: w.p.Config().ContinueLooking})
+		Used: w.p.st.Users.Get(app.UserSlot).Used, AppReserved: app.Reserved, Limit: limit,
+		ContinueLooking: w.p.Config().ContinueLooking})
 	fmt.Fprintf(out, "%v needs to unreserve %s\n", ok, w.size(need))
 }
 
@@ -31,7 +33,8 @@ func doCheck(w *world, a args, out *strings.Builder) {
 func doVictim(w *world, a args, out *strings.Builder) {
 	_, app := w.app(a.need(0))
 	n, _ := strconv.Atoi(a.need(1))
-	slot := w.p.sched.Probe().Exchanged(app, &state.Ask{Key: yarn.SchedulerKey{Priority: int32(n)}}, parseSize(a.get("need", "")))
+	slot := w.p.sched.Probe().Exchanged(app, &state.Ask{Key: yarn.SchedulerKey{Priority: int32(n)}},
+		parseSize(a.get("need", "")))
 	if slot == 0 {
 		out.WriteString("none\n")
 		return
@@ -106,6 +109,7 @@ func doRawSize(w *world, a args, _ *strings.Builder) {
 	_, app := w.app(a.need(0))
 	k := parseAsk(a.need(1), true)
 	w.direct(func(p *Planner) {
-		p.sched.Emit(&event.AskChanged{App: app.ID.Seq, Key: k.Key, Name: yarn.Any, Count: k.Count, Size: k.Size, Relax: true})
+		p.sched.Emit(&event.AskChanged{App: app.ID.Seq, Key: k.Key, Name: yarn.Any, Count: k.Count,
+			Size: k.Size, Relax: true})
 	})
 }

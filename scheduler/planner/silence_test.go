@@ -39,8 +39,10 @@ func TestNextAMGoesElsewhere(t *testing.T) {
 // TestSilenceOfNoNode checks that a mark that cannot be made changes nothing.
 func TestSilenceOfNoNode(t *testing.T) {
 	r := newRig(t)
-	for _, n := range []input.SilentNode{{Node: 0, SinceMillis: 5}, {Node: 9, SinceMillis: 5}, {Node: 1}, {Node: 1, SinceMillis: -1}} {
-		if _, events := r.do(&input.NodeSilence{Silent: []input.SilentNode{n}, Heard: []state.NodeSlot{0, 1, 9}}); len(events) > 0 {
+	for _, n := range []input.SilentNode{{Node: 0, SinceMillis: 5}, {Node: 9, SinceMillis: 5}, {Node: 1},
+		{Node: 1, SinceMillis: -1}} {
+		if _, events := r.do(&input.NodeSilence{Silent: []input.SilentNode{n}, Heard: []state.NodeSlot{0, 1, 9}}); len(
+			events) > 0 {
 			t.Errorf("%+v leads to %v", n, kindsOf(events))
 		}
 	}
@@ -74,7 +76,9 @@ func TestSilentNodeKeepsItsContainers(t *testing.T) {
 	before := r.p.st.Meta
 	r.ok(&input.NodeSilence{Silent: []input.SilentNode{{Node: 1, SinceMillis: 5}}})
 	after := &r.p.st.Meta
-	if before.Cluster != after.Cluster || before.UsableNodes != after.UsableNodes || r.app(id).AttemptState != state.AttemptActive || r.app(id).Live != 1 {
-		t.Errorf("the cluster was %v, %d nodes, and is %v, %d nodes; %d containers", before.Cluster, before.UsableNodes, after.Cluster, after.UsableNodes, r.app(id).Live)
+	if before.Cluster != after.Cluster || before.UsableNodes != after.UsableNodes ||
+		r.app(id).AttemptState != state.AttemptActive || r.app(id).Live != 1 {
+		t.Errorf("the cluster was %v, %d nodes, and is %v, %d nodes; %d containers", before.Cluster, before.UsableNodes,
+			after.Cluster, after.UsableNodes, r.app(id).Live)
 	}
 }

@@ -23,10 +23,12 @@ func (s sizeRules) neverFits(size yarn.Resource, q *capacity.Queue, who string) 
 	case s.withinMaximum(size, most):
 		return nil
 	case s.withinMaximum(size, q.MaxAlloc):
-		return input.Refusef(input.NeverFits, "ask for less, or add a larger node", "%s asks %s; the largest container of %s is %s, because no running node has more",
+		return input.Refusef(input.NeverFits, "ask for less, or add a larger node",
+			"%s asks %s; the largest container of %s is %s, because no running node has more",
 			who, show(size), q.Path, show(most))
 	}
-	return input.Refusef(input.NeverFits, "ask for less, or raise maximum-allocation", "%s asks %s; the largest container of %s is %s, so it can never fit",
+	return input.Refusef(input.NeverFits, "ask for less, or raise maximum-allocation",
+		"%s asks %s; the largest container of %s is %s, so it can never fit",
 		who, show(size), q.Path, show(q.MaxAlloc))
 }
 

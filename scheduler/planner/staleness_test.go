@@ -107,7 +107,8 @@ func TestLateRegistration(t *testing.T) {
 	at := h.run()
 	register := func(stay, before uint64, refused bool) {
 		t.Helper()
-		in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true, HeartbeatSession: stay, PrevSession: before}
+		in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true,
+			HeartbeatSession: stay, PrevSession: before}
 		reply, _ := h.try(in)
 		f := reply.Refused()
 		if (f != nil) != refused || (refused && f.Reason != input.NodeElsewhere) {
@@ -136,7 +137,8 @@ func TestUnhealthyAtRegistration(t *testing.T) {
 	h.beat(0, ids...)
 	ill := func(i int) {
 		t.Helper()
-		in := &input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true, Unhealthy: true, Report: "1/1 local-dirs are bad"}
+		in := &input.RegisterNode{ID: h.nodes[i], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true,
+			Unhealthy: true, Report: "1/1 local-dirs are bad"}
 		if i == 0 {
 			in.Containers = []input.ContainerStatus{{Container: ids[0], State: yarn.ContainerRunning}}
 		}
@@ -176,7 +178,8 @@ func TestAMAskUsesSubmissionLocations(t *testing.T) {
 	h := newHouse(t, 3, false)
 	submit := func(strict bool, places ...yarn.Place) *state.App {
 		t.Helper()
-		r := h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1), MaxAttempts: 2, AMPlaces: places, AMStrict: strict}).(*input.SubmitApplicationReply)
+		r := h.must(t, &input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1), MaxAttempts: 2,
+			AMPlaces: places, AMStrict: strict}).(*input.SubmitApplicationReply)
 		return h.p.st.Apps.Get(h.p.st.Apps.ByID(r.ID))
 	}
 	on := func(a *state.App) string {
@@ -215,7 +218,8 @@ func TestAMAskUsesSubmissionLocations(t *testing.T) {
 		t.Error("an AM for a rack waits for ever")
 	}
 	for _, places := range [][]yarn.Place{{{Name: ""}}, {{Name: yarn.Any}}, {{Name: "a"}, {Name: "a"}}} {
-		if r, _ := h.try(&input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1), AMPlaces: places}); r.Refused() == nil {
+		if r, _ := h.try(&input.SubmitApplication{User: "u", Queue: "root.a", AM: yarn.NewResource(1024, 1),
+			AMPlaces: places}); r.Refused() == nil {
 			t.Errorf("%d places %+v are taken", len(places), places[0])
 		}
 	}
@@ -234,8 +238,10 @@ func TestLateRegistrationOfAnAM(t *testing.T) {
 	last := app().Response
 	for _, known := range []int32{0, last - 1} {
 		r, events := h.try(&input.RegisterAttempt{Attempt: at, HasResponse: true, Response: known})
-		if f := r.Refused(); f == nil || f.Reason != input.WrongResponse || events != 1 || app().Response != last || app().Outstanding != 3 {
-			t.Errorf("a registration from response %d is answered %+v, and the AM has %d, asking %d", known, r, app().Response, app().Outstanding)
+		if f := r.Refused(); f == nil || f.Reason != input.WrongResponse || events != 1 || app().Response != last ||
+			app().Outstanding != 3 {
+			t.Errorf("a registration from response %d is answered %+v, and the AM has %d, asking %d", known, r, app().Response,
+				app().Outstanding)
 		}
 	}
 	for range 2 {

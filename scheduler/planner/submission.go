@@ -55,7 +55,8 @@ func (ap *applications) submit(in *input.SubmitApplication) input.Reply {
 	return reply
 }
 
-func (ap *applications) submitted(in *input.SubmitApplication, leaf int, seq uint32, priority int32) *event.ApplicationSubmitted {
+func (ap *applications) submitted(in *input.SubmitApplication, leaf int, seq uint32,
+	priority int32) *event.ApplicationSubmitted {
 	e := &event.ApplicationSubmitted{
 		App: seq, Name: in.Name, User: in.User, Queue: ap.sched.Config.Queues[leaf].Path, Type: in.Type, Tags: in.Tags,
 		Priority: priority, Unmanaged: in.Unmanaged, KeepContainers: in.KeepContainers,
@@ -73,11 +74,14 @@ func (ap *applications) admit(in *input.SubmitApplication) (to destination, faul
 	if in.User == "" {
 		return to, input.Refusef(input.InvalidRequest, "name the user it runs for", "the application has no user")
 	}
-	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != ap.st.Meta.ClusterTimestamp || in.ID.Seq == 0 || ap.st.Apps.Find(in.ID.Seq) != 0 || ap.ids.contains(in.ID.Seq)) {
-		return to, input.Refusef(input.InvalidRequest, "submit without an id, the cluster gives one", "%s is not a new id of this cluster", in.ID)
+	if in.ID != (yarn.ApplicationID{}) && (in.ID.ClusterTimestamp != ap.st.Meta.ClusterTimestamp || in.ID.Seq == 0 ||
+		ap.st.Apps.Find(in.ID.Seq) != 0 || ap.ids.contains(in.ID.Seq)) {
+		return to, input.Refusef(input.InvalidRequest, "submit without an id, the cluster gives one",
+			"%s is not a new id of this cluster", in.ID)
 	}
 	if _, err := yarn.DeclaredLifetime(in.Tags); err != nil {
-		return to, input.Refusef(input.InvalidRequest, "write "+yarn.LifetimeTag+"seconds=90, once, or leave the tag out", "%v", err)
+		return to, input.Refusef(input.InvalidRequest,
+			"write "+yarn.LifetimeTag+"seconds=90, once, or leave the tag out", "%v", err)
 	}
 	if fault := ap.roomForUser(in.User); fault != nil {
 		return to, fault
@@ -86,10 +90,12 @@ func (ap *applications) admit(in *input.SubmitApplication) (to destination, faul
 		return to, fault
 	}
 	if ap.sched.Config.ACLEnabled && !ap.destinations.maySubmit(to, in.User, in.Groups) {
-		return to, input.Refusef(input.NotAllowed, "ask for the queue's acl_submit_applications", "user %s may not submit to %s", in.User, to.queue.Path)
+		return to, input.Refusef(input.NotAllowed, "ask for the queue's acl_submit_applications",
+			"user %s may not submit to %s", in.User, to.queue.Path)
 	}
 	if most := ap.sched.Config.MaximumApplications; int64(ap.st.Apps.Len())-int64(ap.st.Meta.EndedApps) >= most {
-		return to, input.Refusef(input.QueueFull, "wait for applications to end", "the cluster holds its maximum of %d applications", most)
+		return to, input.Refusef(input.QueueFull, "wait for applications to end",
+			"the cluster holds its maximum of %d applications", most)
 	}
 	if fault := ap.destinations.roomAt(to, in.User); fault != nil {
 		return to, fault
@@ -99,7 +105,8 @@ func (ap *applications) admit(in *input.SubmitApplication) (to destination, faul
 	}
 	if !in.Unmanaged {
 		if in.AM.Negative() || in.AM[yarn.Memory] == 0 {
-			return to, input.Refusef(input.InvalidRequest, "ask memory and vcores above zero for the AM", "the AM asks %s", ap.sched.Config.Kinds.Format(in.AM))
+			return to, input.Refusef(input.InvalidRequest, "ask memory and vcores above zero for the AM", "the AM asks %s",
+				ap.sched.Config.Kinds.Format(in.AM))
 		}
 		if fault := ap.sizes.neverFits(in.AM, to.queue, "the AM"); fault != nil {
 			return to, fault
@@ -145,7 +152,8 @@ func (ap *applications) priority(in *input.SubmitApplication, q *capacity.Queue)
 }
 
 // mayHavePriority lowers a priority to the cluster's maximum, and checks that the user may have it.
-func (ap *applications) mayHavePriority(id yarn.ApplicationID, q *capacity.Queue, asked int32, user string, groups []string) (int32, *input.Refusal) {
+func (ap *applications) mayHavePriority(id yarn.ApplicationID, q *capacity.Queue, asked int32, user string,
+	groups []string) (int32, *input.Refusal) {
 	granted := min(asked, ap.sched.Config.MaxPriority)
 	if ap.sched.Config.MayHavePriority(q, granted, user, groups...) {
 		return granted, nil
@@ -154,7 +162,8 @@ func (ap *applications) mayHavePriority(id yarn.ApplicationID, q *capacity.Queue
 	if id.Seq != 0 {
 		name = id.String()
 	}
-	return 0, input.Refusef(input.PriorityTooHigh, "ask for a lower priority, or for acl_application_max_priority of "+q.Path,
+	return 0, input.Refusef(input.PriorityTooHigh,
+		"ask for a lower priority, or for acl_application_max_priority of "+q.Path,
 		"user %s does not have permission to submit/update %s for %d", user, name, granted)
 }
 
@@ -168,7 +177,8 @@ func (ap *applications) maxAttempts(asked uint32) uint32 {
 // roomForUser refuses an unknown user if the state has too many names.
 func (ap *applications) roomForUser(user string) *input.Refusal {
 	if ap.st.Names.Find(user) == 0 && ap.st.Names.Len() >= maxNames {
-		return input.Refusef(input.TooLarge, "wait for applications of other users to be forgotten, or submit as a user that has some",
+		return input.Refusef(input.TooLarge,
+			"wait for applications of other users to be forgotten, or submit as a user that has some",
 			"the cluster has its maximum of %d names of users, hosts and racks", maxNames)
 	}
 	return nil
@@ -183,7 +193,8 @@ func checkPlaces(places []yarn.Place) *input.Refusal {
 	named := make(map[string]bool, len(places)) // looked up by key only
 	for _, p := range places {
 		if p.Name == "" || p.Name == yarn.Any || named[p.Name] {
-			return input.Refusef(input.InvalidAsk, "name each host and rack once", "the AM is asked for at %q, which is not a host or rack, or is named twice", p.Name)
+			return input.Refusef(input.InvalidAsk, "name each host and rack once",
+				"the AM is asked for at %q, which is not a host or rack, or is named twice", p.Name)
 		}
 		named[p.Name] = true
 	}

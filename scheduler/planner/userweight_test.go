@@ -32,7 +32,8 @@ func TestWeightsWithManyDecimals(t *testing.T) {
 		for i := range users {
 			slot, a := w.app(fmt.Sprint("app", i))
 			v := w.p.sched.In(0, false)
-			limits += fmt.Sprintf(" %d of %d", w.p.st.Users.Get(a.UserSlot).Used[yarn.Memory], v.UserLimit(v.LeafOf(w.p.st.Apps.Get(slot)), a.UserSlot)[yarn.Memory])
+			limits += fmt.Sprintf(" %d of %d", w.p.st.Users.Get(a.UserSlot).Used[yarn.Memory],
+				v.UserLimit(v.LeafOf(w.p.st.Apps.Get(slot)), a.UserSlot)[yarn.Memory])
 		}
 		return limits
 	}

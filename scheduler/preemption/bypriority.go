@@ -39,7 +39,8 @@ func newRankedTaking(queues *entitlement.Partition, set *entitlement.Settings, b
 	if !set.QueuePriority.Enabled {
 		return nil
 	}
-	return &rankedTaking{queueRanks: newQueueRanks(queues.Queues), partition: queues, budget: budget, gained: make([]yarn.Resource, len(queues.Queues))}
+	return &rankedTaking{queueRanks: newQueueRanks(queues.Queues), partition: queues, budget: budget,
+		gained: make([]yarn.Resource, len(queues.Queues))}
 }
 
 // mayLose reports whether all containers belong to leaves of a lower priority and fit into the
@@ -74,7 +75,8 @@ func (r *round) chooseByRank() {
 		if ok, _ := r.s.UserCheck(w.leaf, st.Apps.Get(w.app)); !ok || r.awaited(res) || r.unmet(w.beneficiary) <= 0 {
 			continue
 		}
-		if due := r.set.ReservationWaitMillis; due >= 0 && res.MadeMillis+due <= r.now && r.mayGain(w.leaf, yarn.Resource{}) && r.chooseForReservation(w.beneficiary, res) {
+		if due := r.set.ReservationWaitMillis; due >= 0 && res.MadeMillis+due <= r.now &&
+			r.mayGain(w.leaf, yarn.Resource{}) && r.chooseForReservation(w.beneficiary, res) {
 			here.forgetNodes()
 			continue
 		}

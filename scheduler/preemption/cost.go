@@ -56,7 +56,8 @@ func TakesByRank(s *scheduler.Scheduler, p *entitlement.Partition, leaf int32, a
 	}
 	due := false
 	for _, res := range s.State.Reservations.Of(s.State.Apps.Get(k.App)) {
-		due = due || res.Key == k.Key && res.IncreaseOf == k.IncreaseOf && s.State.Meta.NowMillis-res.MadeMillis >= set.ReservedDelayMillis
+		due = due || res.Key == k.Key && res.IncreaseOf == k.IncreaseOf &&
+			s.State.Meta.NowMillis-res.MadeMillis >= set.ReservedDelayMillis
 	}
 	ranks := newQueueRanks(p.Queues)
 	lower := func(q entitlement.Queue) bool { return q.Leaf && !q.Disabled && !q.Used.IsZero() }
@@ -99,12 +100,14 @@ func (r *round) unaffordable(w beneficiary, sets []victimSet) (cheapest Unafford
 		return cheapest, false
 	}
 	lost := best.cost / max(r.cost(1, k.Size), 1)
-	cheapest = UnaffordableSet{LostMillis: int64(min(lost, math.MaxInt64)), MostMillis: r.mostMillis(w), WaitedMillis: r.waited(w), LeftMillis: -1, EndsMillis: r.worthAt(w, sets)}
+	cheapest = UnaffordableSet{LostMillis: int64(min(lost, math.MaxInt64)), MostMillis: r.mostMillis(w),
+		WaitedMillis: r.waited(w), LeftMillis: -1, EndsMillis: r.worthAt(w, sets)}
 	if left := r.left(w); left < weekMillis {
 		cheapest.LeftMillis = left
 	}
 	for _, v := range best.victims {
-		cheapest.Node, cheapest.Containers = s.State.Containers.Get(v.container).Node, append(cheapest.Containers, v.container)
+		cheapest.Node, cheapest.Containers = s.State.Containers.Get(v.container).Node,
+			append(cheapest.Containers, v.container)
 	}
 	return cheapest, true
 }

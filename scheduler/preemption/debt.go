@@ -58,7 +58,8 @@ func (r *round) waitsForGuarantee(leaf int32) bool {
 			continue
 		}
 		for slot, k := range st.Asks.Of(a) {
-			if k.Count > 0 && k.Label == r.s.At.Label && !st.Gangs.HoldsBack(k) && r.withinGuarantee(beneficiary{leaf: leaf, app: app, ask: slot}) {
+			if k.Count > 0 && k.Label == r.s.At.Label && !st.Gangs.HoldsBack(k) &&
+				r.withinGuarantee(beneficiary{leaf: leaf, app: app, ask: slot}) {
 				return true
 			}
 		}

@@ -111,7 +111,8 @@ func (r *round) insideOf(leaf int32, apps []state.AppSlot, sets []standingSet) *
 func withoutReserved(v *views.View, queues []entitlement.Queue, of func(yarn.PreemptionCause) bool) {
 	var seen []uint64
 	v.State.Preemptions.Each(func(slot state.ContainerSlot, w *state.Preemption) bool {
-		if w.Reservation == 0 || !of(w.Cause) || v.State.Nodes.Get(v.State.Containers.Get(slot).Node).Label != v.At.Label || slices.Contains(seen, w.Reservation) {
+		if w.Reservation == 0 || !of(w.Cause) || v.State.Nodes.Get(v.State.Containers.Get(slot).Node).Label != v.At.Label ||
+			slices.Contains(seen, w.Reservation) {
 			return true
 		}
 		seen = append(seen, w.Reservation)
@@ -132,7 +133,8 @@ func (r *round) endsOf(app state.AppSlot) (sum yarn.Resource) {
 		return sum
 	}
 	for slot, c := range st.Containers.Of(st.Apps.Get(app)) {
-		if st.Preemptions.Has(slot) && !st.Preemptions.Get(slot).Cause.InsideQueue() && st.Nodes.Get(c.Node).Label == r.s.At.Label {
+		if st.Preemptions.Has(slot) && !st.Preemptions.Get(slot).Cause.InsideQueue() &&
+			st.Nodes.Get(c.Node).Label == r.s.At.Label {
 			sum = sum.Add(c.Size)
 		}
 	}
@@ -178,8 +180,9 @@ func (r *round) offerInside() {
 // addNode adds a node whose offers begin at index first. A reserved node counts as taken, because
 // no reservation is cancelled for an application of the same leaf.
 func (r *round) addNode(node state.NodeSlot, first int) {
-	r.nodes = append(r.nodes, offeringNode{node: node, first: first, end: first, room: r.s.RoomOn(node), cheapest: 1<<64 - 1,
-		taken: r.s.State.Nodes.Get(node).Reservation != 0})
+	r.nodes = append(r.nodes, offeringNode{node: node, first: first, end: first, room: r.s.RoomOn(node),
+		cheapest: 1<<64 - 1,
+		taken:    r.s.State.Nodes.Get(node).Reservation != 0})
 }
 
 // chooseForAppInside finds sets for the asks of an application. It skips an ask for which a node
@@ -247,7 +250,8 @@ func (in *insideLeaf) mayLose(s *views.Views, set []victim) bool {
 			return false
 		}
 		u := in.Apps[i].User
-		if intra.Order == entitlement.UserLimitFirst && calc.Compare(in.Cluster, in.uses[u].Sub(user), in.Users[u].Limit) <= 0 {
+		if intra.Order == entitlement.UserLimitFirst &&
+			calc.Compare(in.Cluster, in.uses[u].Sub(user), in.Users[u].Limit) <= 0 {
 			return false
 		}
 	}

@@ -25,9 +25,12 @@ type leafApps struct {
 // its user and of the leaf.
 //
 // Source: Hadoop 3.4.2, FifoIntraQueuePreemptionPlugin.createTempAppForResCalculation.
-func leafOf(v *views.View, i int32, apps []state.AppSlot, toTake yarn.Resource, chosen, awaited func(app state.AppSlot) yarn.Resource) *leafApps {
-	l := &leafApps{Leaf: entitlement.Leaf{Calculator: v.Config.Calculator, Cluster: v.State.Meta.Cluster, MinAlloc: v.Config.MinAlloc,
-		Guaranteed: v.At.Tree.Capacities[i].EffMin, Used: *v.Used(i), AMUsed: v.AMUsed(i), ToTake: toTake}, apps: slices.Clone(apps)}
+func leafOf(v *views.View, i int32, apps []state.AppSlot, toTake yarn.Resource, chosen,
+	awaited func(app state.AppSlot) yarn.Resource) *leafApps {
+	l := &leafApps{Leaf: entitlement.Leaf{Calculator: v.Config.Calculator, Cluster: v.State.Meta.Cluster,
+		MinAlloc:   v.Config.MinAlloc,
+		Guaranteed: v.At.Tree.Capacities[i].EffMin, Used: *v.Used(i), AMUsed: v.AMUsed(i), ToTake: toTake},
+		apps: slices.Clone(apps)}
 	sortApps(v, i, l.apps)
 	places := map[state.UserSlot]int{} // in l.users
 	for _, slot := range l.apps {
@@ -42,7 +45,8 @@ func leafOf(v *views.View, i int32, apps []state.AppSlot, toTake yarn.Resource, 
 		used, am := usedOf(v, a)
 		less := awaited(slot)
 		l.Used, l.Users[user].Used = l.Used.Sub(less), l.Users[user].Used.Sub(less)
-		l.Apps = append(l.Apps, entitlement.LeafApp{User: user, Priority: a.Priority, Used: used, AMUsed: am, Pending: pendingOf(v, a), Chosen: chosen(slot)})
+		l.Apps = append(l.Apps, entitlement.LeafApp{User: user, Priority: a.Priority, Used: used, AMUsed: am,
+			Pending: pendingOf(v, a), Chosen: chosen(slot)})
 	}
 	limit := limitOfAllUsers(v, i, l)
 	for k := range l.Users {
@@ -92,7 +96,8 @@ func sortApps(v *views.View, i int32, apps []state.AppSlot) {
 			return cmp.Or(cmp.Compare(y.Priority, x.Priority), cmp.Compare(x.ID.Seq, y.ID.Seq))
 		case x.UserSlot != y.UserSlot:
 			used := func(user state.UserSlot) yarn.Resource { return v.UserUsed(user).Sub(userAMUsed(v, user)) }
-			return cmp.Or(v.Config.Calculator.Compare(v.State.Meta.Cluster, used(x.UserSlot), used(y.UserSlot)), cmp.Compare(first[x.UserSlot], first[y.UserSlot]))
+			return cmp.Or(v.Config.Calculator.Compare(v.State.Meta.Cluster, used(x.UserSlot), used(y.UserSlot)),
+				cmp.Compare(first[x.UserSlot], first[y.UserSlot]))
 		case v.Apps[a].Key.Less(v.Apps[b].Key):
 			return -1
 		}

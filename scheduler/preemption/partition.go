@@ -67,7 +67,8 @@ func addPending(v *views.View, queues []entitlement.Queue) {
 			continue
 		}
 		leaf := v.Users[slot].Leaf
-		room := yarn.ComponentMax(v.UserLimit(leaf, state.UserSlot(slot)).Sub(*v.UserUsed(state.UserSlot(slot))), yarn.Resource{})
+		room := yarn.ComponentMax(v.UserLimit(leaf, state.UserSlot(slot)).Sub(*v.UserUsed(state.UserSlot(slot))),
+			yarn.Resource{})
 		q := &queues[leaf]
 		q.Pending = q.Pending.Add(yarn.ComponentMin(room, d.pending))
 		q.PendingLessReserved = q.PendingLessReserved.Add(yarn.ComponentMin(room, d.lessReserved))

@@ -237,7 +237,8 @@ func (r *round) newestBlocking(w beneficiary) (newest *state.Reservation) {
 		if o.reservation == 0 || o.taken || !r.mayDrop(o, w) && !r.givesWay(o.reservation, w) {
 			continue
 		}
-		if res := r.s.State.Reservations.Get(o.reservation); (newest == nil || res.Number > newest.Number) && r.wouldUnblock(o.reservation, w) {
+		if res := r.s.State.Reservations.Get(o.reservation); (newest == nil || res.Number > newest.Number) &&
+			r.wouldUnblock(o.reservation, w) {
 			newest = res
 		}
 	}

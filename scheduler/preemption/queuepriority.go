@@ -78,7 +78,8 @@ func (k *queueRanks) aboveAny(leaf int32) bool {
 // belowAny reports for each queue whether at least one of the given leaves has priority over it.
 // The result is parallel to the queues.
 func (k *queueRanks) belowAny(leaves iter.Seq[int32]) []bool {
-	most := make([]int32, len(k.queues)) // by parent: the highest priority among its children that contain one of these leaves
+	// by parent: the highest priority among its children that contain one of these leaves
+	most := make([]int32, len(k.queues))
 	for i := range most {
 		most[i] = math.MinInt32
 	}
@@ -108,7 +109,8 @@ func rankedReservations(s *views.Views, k *queueRanks) (numbers []uint64) {
 		}
 	}
 	slices.SortFunc(all, func(a, b *state.Reservation) int {
-		return cmp.Or(k.compare(s.LeafOfReservation(a), s.LeafOfReservation(b), a.MadeMillis, b.MadeMillis), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(k.compare(s.LeafOfReservation(a), s.LeafOfReservation(b), a.MadeMillis, b.MadeMillis),
+			cmp.Compare(a.Number, b.Number))
 	})
 	for _, res := range all {
 		numbers = append(numbers, res.Number)

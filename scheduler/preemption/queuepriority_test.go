@@ -21,7 +21,8 @@ func TestAnyRank(t *testing.T) {
 			for queues[parent].Leaf {
 				parent = rng.Intn(i + 1)
 			}
-			queues = append(queues, entitlement.Queue{Parent: int32(parent), Leaf: rng.Intn(3) > 0, Priority: priorities[rng.Intn(len(priorities))]})
+			queues = append(queues, entitlement.Queue{Parent: int32(parent), Leaf: rng.Intn(3) > 0,
+				Priority: priorities[rng.Intn(len(priorities))]})
 		}
 		k := newQueueRanks(queues)
 		var waiting []int32

@@ -110,7 +110,10 @@ func (rounds *Rounds) run(set *entitlement.Settings) (kill []state.ContainerSlot
 		endDebts(s)
 		return preemptAsYARN(s, set)
 	}
-	s.WithdrawWhere(yarn.WithdrawNotChosen, func(_ *state.Container, p *state.Preemption) bool { return p.Reservation == 0 })
+	s.WithdrawWhere(yarn.WithdrawNotChosen, func(_ *state.Container,
+		p *state.Preemption) bool {
+		return p.Reservation == 0
+	})
 	var budget yarn.Resource
 	for i, p := range s.Partitions {
 		queues := PartitionOf(s.Views, p.Label)
@@ -137,7 +140,8 @@ func (rounds *Rounds) run(set *entitlement.Settings) (kill []state.ContainerSlot
 
 // newPreemptionRound computes what each leaf gives and gets. Room that is reserved for balance
 // gives no claim to guaranteed room, so it is left out of the usage.
-func (rounds *Rounds) newRound(label state.LabelSlot, now int64, queues *entitlement.Partition, set *entitlement.Settings, budget *yarn.Resource) *round {
+func (rounds *Rounds) newRound(label state.LabelSlot, now int64, queues *entitlement.Partition,
+	set *entitlement.Settings, budget *yarn.Resource) *round {
 	v := rounds.s.In(label, false)
 	withoutReserved(&v, queues.Queues, yarn.PreemptionCause.InsideQueue)
 	balance := newBalancing(queues, set)
@@ -165,7 +169,8 @@ func (rounds *Rounds) newRound(label state.LabelSlot, now int64, queues *entitle
 // YARN. Otherwise large containers would never end.
 func (e *entitlements) shareOf(q *entitlement.Queue, share *entitlement.Share) leafShare {
 	v := leafShare{
-		gain:   yarn.ComponentMax(share.Ideal, q.Guaranteed).Sub(q.Used), // because of YARN's roundings, Ideal may be below the guarantee
+		// because of YARN's roundings, Ideal may be below the guarantee
+		gain:   yarn.ComponentMax(share.Ideal, q.Guaranteed).Sub(q.Used),
 		under:  yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), yarn.Resource{}),
 		over:   e.above(q),
 		inside: share.Needy && !q.DisabledIntra,

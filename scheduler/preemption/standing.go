@@ -61,7 +61,8 @@ func (r *round) judgeOne(set standingSet) {
 func (r *round) standing() []standingSet {
 	var sets []standingSet
 	r.s.State.Preemptions.Each(func(slot state.ContainerSlot, w *state.Preemption) bool {
-		if w.Reservation != 0 && w.Cause != yarn.PreemptLease && r.s.State.Nodes.Get(r.s.State.Containers.Get(slot).Node).Label == r.s.At.Label {
+		if w.Reservation != 0 && w.Cause != yarn.PreemptLease &&
+			r.s.State.Nodes.Get(r.s.State.Containers.Get(slot).Node).Label == r.s.At.Label {
 			sets = append(sets, standingSet{w.Reservation, []state.ContainerSlot{slot}})
 		}
 		return true

@@ -116,7 +116,8 @@ func (r *round) lookAt(slot state.NodeSlot, n *state.Node) {
 			continue
 		}
 		leaf := r.s.Apps[k.App].Leaf
-		if len(r.offers)-o.first >= offersOfNode || !r.mayChoose(c, k) || !r.gives(leaf) || k.AM && (r.ranked != nil || !r.tooManyAMs(leaf)) {
+		if len(r.offers)-o.first >= offersOfNode || !r.mayChoose(c, k) || !r.gives(leaf) ||
+			k.AM && (r.ranked != nil || !r.tooManyAMs(leaf)) {
 			continue
 		}
 		v := r.victimOf(c)

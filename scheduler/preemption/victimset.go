@@ -36,7 +36,8 @@ func (r *round) cheapest(node int, w beneficiary, ams bool) (victimSet, bool) {
 	lacks := k.Size.Sub(o.room)
 	offers := r.mayEnd[:0]
 	for _, v := range r.offers[o.first:o.end] {
-		if (v.leaf != w.leaf || r.inside != nil) && (ams || !v.am) && !r.s.State.Preemptions.Has(v.container) && r.mayLose([]victim{v}) {
+		if (v.leaf != w.leaf || r.inside != nil) && (ams || !v.am) && !r.s.State.Preemptions.Has(v.container) &&
+			r.mayLose([]victim{v}) {
 			offers = append(offers, v)
 		}
 	}

@@ -48,7 +48,8 @@ func (r *round) worth(w beneficiary, cost uint64) bool {
 // mostMillis returns the largest loss that worth allows, as the time in which a container of the
 // ask does as much work.
 func (r *round) mostMillis(w beneficiary) int64 {
-	return int64(min(max(r.debtWorth(w), satAdd(uint64(r.set.MaxLostMillis), min(waitWorth*uint64(max(r.waited(w), 0)), uint64(r.left(w))))), math.MaxInt64))
+	return int64(min(max(r.debtWorth(w), satAdd(uint64(r.set.MaxLostMillis),
+		min(waitWorth*uint64(max(r.waited(w), 0)), uint64(r.left(w))))), math.MaxInt64))
 }
 
 // waited returns the time since an application got its newest container or, without containers,

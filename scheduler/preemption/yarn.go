@@ -53,13 +53,17 @@ type yarnChoice struct {
 }
 
 func preemptAsYARN(s *scheduler.Scheduler, set *entitlement.Settings) (kill []state.ContainerSlot) {
-	r := &yarnRound{s: s, set: set, isChosen: map[state.ContainerSlot]bool{}, calc: s.Config.Calculator, cluster: s.State.Meta.Cluster}
+	r := &yarnRound{s: s, set: set, isChosen: map[state.ContainerSlot]bool{}, calc: s.Config.Calculator,
+		cluster: s.State.Meta.Cluster}
 	for _, p := range s.Partitions {
 		r.partitions = append(r.partitions, PartitionOf(s.Views, p.Label))
 		r.needy = append(r.needy, make([]bool, len(s.Config.Queues)))
 	}
 	r.budget = r.partitions[0].Budget(set)
-	s.WithdrawWhere(yarn.WithdrawNotChosen, func(_ *state.Container, p *state.Preemption) bool { return p.Reservation != 0 })
+	s.WithdrawWhere(yarn.WithdrawNotChosen, func(_ *state.Container,
+		p *state.Preemption) bool {
+		return p.Reservation != 0
+	})
 	if set.QueuePriority.Enabled {
 		r.chooseByQueuePriority()
 	}
@@ -138,8 +142,9 @@ func (r *yarnRound) deadline(cause yarn.PreemptionCause) int64 {
 func (r *yarnRound) warn(c yarnChoice) {
 	leaf, partition := r.leafOf(c.container), r.partitionOf(r.s.State.Containers.Get(c.container).Node)
 	q := &r.partitions[partition].Queues[leaf]
-	r.s.AskPreemption(c.container, event.PreemptionAsked{Queue: c.queue, Cause: c.cause, DeadlineMillis: r.deadline(c.cause),
-		Over: yarn.ComponentMax(q.Used.Sub(q.Guaranteed), yarn.Resource{})})
+	r.s.AskPreemption(c.container, event.PreemptionAsked{Queue: c.queue, Cause: c.cause,
+		DeadlineMillis: r.deadline(c.cause),
+		Over:           yarn.ComponentMax(q.Used.Sub(q.Guaranteed), yarn.Resource{})})
 }
 
 // choose adds a container to the chosen ones, and subtracts it from the limit of the round.
@@ -203,7 +208,8 @@ func (r *yarnRound) mayEnd(slot state.ContainerSlot, c *state.Container) bool {
 }
 
 // liveOn returns the containers of a node that may end, sorted by compare.
-func (r *yarnRound) liveOn(node state.NodeSlot, compare func(a, b state.ContainerSlot) int) (live []state.ContainerSlot) {
+func (r *yarnRound) liveOn(node state.NodeSlot,
+	compare func(a, b state.ContainerSlot) int) (live []state.ContainerSlot) {
 	for slot, c := range r.s.State.Containers.On(r.s.State.Nodes.Get(node)) {
 		if r.mayEnd(slot, c) {
 			live = append(live, slot)
@@ -215,6 +221,8 @@ func (r *yarnRound) liveOn(node state.NodeSlot, compare func(a, b state.Containe
 
 // newer orders containers by their ids, newest first.
 func (r *yarnRound) newer(a, b state.ContainerSlot) int {
-	x, y := r.s.State.Apps.ContainerID(r.s.State.Containers.Get(a)), r.s.State.Apps.ContainerID(r.s.State.Containers.Get(b))
-	return cmp.Or(cmp.Compare(y.App.ClusterTimestamp, x.App.ClusterTimestamp), cmp.Compare(y.App.Seq, x.App.Seq), cmp.Compare(y.Attempt, x.Attempt), cmp.Compare(y.Number, x.Number))
+	x, y := r.s.State.Apps.ContainerID(r.s.State.Containers.Get(a)),
+		r.s.State.Apps.ContainerID(r.s.State.Containers.Get(b))
+	return cmp.Or(cmp.Compare(y.App.ClusterTimestamp, x.App.ClusterTimestamp), cmp.Compare(y.App.Seq, x.App.Seq),
+		cmp.Compare(y.Attempt, x.Attempt), cmp.Compare(y.Number, x.Number))
 }

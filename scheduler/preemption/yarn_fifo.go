@@ -192,7 +192,8 @@ func (f *yarnFirstIn) takes(partition int, size yarn.Resource) bool {
 		if !f.calc.AllAboveZero(*take) {
 			return false
 		}
-	} else if f.calc.Compare(f.cluster, yarn.ComponentMax(after, yarn.Resource{}), yarn.ComponentMax(*take, yarn.Resource{})) >= 0 {
+	} else if f.calc.Compare(f.cluster, yarn.ComponentMax(after, yarn.Resource{}),
+		yarn.ComponentMax(*take, yarn.Resource{})) >= 0 {
 		return false
 	}
 	*take = after

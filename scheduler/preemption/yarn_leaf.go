@@ -30,7 +30,8 @@ func (r *yarnRound) insideLeaves() (demands []leafDemand) {
 	for i, p := range r.s.Partitions {
 		v := r.s.On(p)
 		for leaf := range r.needy[i] {
-			if q := &r.partitions[i].Queues[leaf]; !q.Leaf || q.DisabledIntra || !r.needy[i][leaf] || !usesEnough(&v, int32(leaf), r.set) {
+			if q := &r.partitions[i].Queues[leaf]; !q.Leaf || q.DisabledIntra || !r.needy[i][leaf] ||
+				!usesEnough(&v, int32(leaf), r.set) {
 				continue
 			}
 			chosen := func(app state.AppSlot) yarn.Resource { return r.chosenOf(app, p.Label) }
@@ -54,8 +55,9 @@ func (r *yarnRound) chosenOf(app state.AppSlot, label state.LabelSlot) (sum yarn
 // chooseInside takes what the applications of a leaf must give, beginning with the last ones in the
 // order. With userlimit_first, every user stays above its limit.
 func (r *yarnRound) chooseInside(d *leafDemand) {
-	f := &yarnFirstIn{yarnRound: r, leaf: d.leaf, conservative: r.set.Intra.ConservativeDRF, gains: r.s.Config.Queues[d.leaf].Path,
-		take: make([]yarn.Resource, len(r.partitions)), gives: make([]bool, len(r.partitions))}
+	f := &yarnFirstIn{yarnRound: r, leaf: d.leaf, conservative: r.set.Intra.ConservativeDRF,
+		gains: r.s.Config.Queues[d.leaf].Path,
+		take:  make([]yarn.Resource, len(r.partitions)), gives: make([]bool, len(r.partitions))}
 	take := &f.take[d.partition]
 	for _, s := range d.shares {
 		*take = take.Add(s.ToTake)

@@ -26,7 +26,8 @@ func (r *yarnRound) chooseByQueuePriority() {
 	for _, number := range rankedReservations(r.s.Views, p.queueRanks) {
 		res := r.s.State.Reservations.Get(r.s.State.Reservations.Find(number))
 		leaf, partition := r.s.LeafOfReservation(res), r.partitionOf(res.Node)
-		if r.s.Now()-res.MadeMillis < r.set.QueuePriority.ReservedDelayMillis || r.partitions[partition].Satisfied(leaf, p.gained[partition][leaf]) {
+		if r.s.Now()-res.MadeMillis < r.set.QueuePriority.ReservedDelayMillis ||
+			r.partitions[partition].Satisfied(leaf, p.gained[partition][leaf]) {
 			continue
 		}
 		if victims, ok := p.enough(res, leaf, res.Node); ok {
@@ -39,7 +40,8 @@ func (r *yarnRound) chooseByQueuePriority() {
 
 // enough returns containers of a node whose end makes room for a reservation there. ok is false if
 // there are not enough.
-func (p *yarnPriority) enough(res *state.Reservation, leaf int32, node state.NodeSlot) (victims []state.ContainerSlot, ok bool) {
+func (p *yarnPriority) enough(res *state.Reservation, leaf int32,
+	node state.NodeSlot) (victims []state.ContainerSlot, ok bool) {
 	if p.touched[node] {
 		return nil, false
 	}
@@ -73,7 +75,8 @@ func (p *yarnPriority) take(res *state.Reservation, leaf int32, victims []state.
 	of := &p.gained[p.partitionOf(res.Node)][leaf]
 	*of = of.Add(res.Size)
 	for _, slot := range victims {
-		p.choose(yarnChoice{container: slot, cause: yarn.PreemptQueuePriority, queue: p.s.Config.Queues[leaf].Path, reservation: res.Number})
+		p.choose(yarnChoice{container: slot, cause: yarn.PreemptQueuePriority, queue: p.s.Config.Queues[leaf].Path,
+			reservation: res.Number})
 	}
 }
 
@@ -103,7 +106,9 @@ func (p *yarnPriority) move(res *state.Reservation, leaf int32) {
 func (p *yarnPriority) moveTo(res *state.Reservation, ask state.AskSlot, node state.NodeSlot) bool {
 	a, k := p.s.State.Apps.Get(res.App), p.s.State.Asks.Get(ask)
 	found := p.s.FindPlace(res.App, ask, node)
-	if found.None() || found.Allocates() || !p.calc.FitsIn(k.Size, p.s.State.Nodes.Get(node).Total) || p.s.State.ReservationBans.Forbids(p.s.State.Nodes.Get(node), k.App, k.Key) || a.Blacklisted(p.s.State.Nodes.Get(node)) {
+	if found.None() || found.Allocates() || !p.calc.FitsIn(k.Size, p.s.State.Nodes.Get(node).Total) ||
+		p.s.State.ReservationBans.Forbids(p.s.State.Nodes.Get(node), k.App, k.Key) ||
+		a.Blacklisted(p.s.State.Nodes.Get(node)) {
 		return false
 	}
 	p.s.Cancel(res.Number, yarn.CancelExchanged)

@@ -22,7 +22,8 @@ func (r *yarnRound) chooseForReservations() {
 	var nodes []candidate
 	for _, node := range reservedNodes(r.s.Views) {
 		if size, ok := r.lookAtReserved(node, take); ok {
-			nodes = append(nodes, candidate{node, r.ratio(size, r.s.State.Reservations.Get(r.s.State.Nodes.Get(node).Reservation).Size)})
+			nodes = append(nodes, candidate{node, r.ratio(size,
+				r.s.State.Reservations.Get(r.s.State.Nodes.Get(node).Reservation).Size)})
 		}
 	}
 	slices.SortStableFunc(nodes, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
@@ -71,7 +72,8 @@ func (r *yarnRound) chooseOnReserved(node state.NodeSlot, take [][]yarn.Resource
 
 // offerOnReserved offers the containers of a reserved node, the newest first, until the reservation
 // fits. It skips AMs, and does not offer containers that are already chosen.
-func (r *yarnRound) offerOnReserved(node state.NodeSlot, take func(slot state.ContainerSlot, size yarn.Resource) bool) bool {
+func (r *yarnRound) offerOnReserved(node state.NodeSlot,
+	take func(slot state.ContainerSlot, size yarn.Resource) bool) bool {
 	res := r.s.State.Reservations.Get(r.s.State.Nodes.Get(node).Reservation)
 	room := r.s.RoomOn(node)
 	if r.calc.FitsIn(res.Size, room) {

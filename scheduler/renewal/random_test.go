@@ -24,7 +24,8 @@ func randomLife(t *testing.T, seed uint64) {
 				for range r.IntN(3) {
 					list = append(list, hdfs(r.IntN(4)))
 				}
-				running = append(running, w.submit(input.AppTokens{List: list, Keep: r.IntN(4) == 0, Fetch: len(list) == 0, DelayMillis: int64(r.IntN(2)) * hour}))
+				running = append(running, w.submit(input.AppTokens{List: list, Keep: r.IntN(4) == 0, Fetch: len(list) == 0,
+					DelayMillis: int64(r.IntN(2)) * hour}))
 			}
 		case 2:
 			if len(running) > 0 {
@@ -70,7 +71,8 @@ func (w *world) serve(r *rand.Rand) {
 		case t.Phase == apptoken.Ending:
 			w.do(&input.TokenCancelled{Token: t.Number})
 		case n == 3 && t.Phase == apptoken.Kept:
-			w.do(&input.TokensFetched{Token: t.Number, List: []input.AppToken{hdfs(20 + r.IntN(3))}, Credentials: []byte("HDTS")})
+			w.do(&input.TokensFetched{Token: t.Number, List: []input.AppToken{hdfs(20 + r.IntN(3))},
+				Credentials: []byte("HDTS")})
 		default:
 			w.renew(t.Number, 1+r.Int64N(day))
 		}

@@ -33,7 +33,8 @@ func (p Plan) Submitted(seq uint32, t *input.AppTokens) (waits bool) {
 	if t.Empty() {
 		return false
 	}
-	p.Emit(&event.TokensAdded{App: seq, Tokens: tokensOf(t.List), Conf: t.Conf, Keep: t.Keep, Fetch: t.Fetch, DelayMillis: max(t.DelayMillis, 0)})
+	p.Emit(&event.TokensAdded{App: seq, Tokens: tokensOf(t.List), Conf: t.Conf, Keep: t.Keep, Fetch: t.Fetch,
+		DelayMillis: max(t.DelayMillis, 0)})
 	return p.ledger().Waits(seq)
 }
 
@@ -74,7 +75,8 @@ func (p Plan) renewed(in *input.TokenRenewed) {
 		p.failed(t, false, p.NowMillis+minuteMillis, "the service says that the token has ended; compare the clocks")
 		return
 	}
-	p.Emit(&event.TokenRenewed{Token: in.Token, EndMillis: in.ExpiresMillis, NextMillis: Next(p.NowMillis, in.ExpiresMillis)})
+	p.Emit(&event.TokenRenewed{Token: in.Token, EndMillis: in.ExpiresMillis,
+		NextMillis: Next(p.NowMillis, in.ExpiresMillis)})
 	p.start(t.Apps)
 }
 

@@ -32,12 +32,14 @@ const (
 )
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, st: state.New(), now: 1_000_000, next: 1, started: map[uint32]bool{}, failed: map[uint32]string{}, calls: map[uint32]int{}}
+	w := &world{T: t, st: state.New(), now: 1_000_000, next: 1, started: map[uint32]bool{}, failed: map[uint32]string{},
+		calls: map[uint32]int{}}
 	for _, e := range []event.Event{
 		&event.TimeAdvanced{NowMillis: w.now},
 		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 77, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Kinds: []string{yarn.MemoryName, yarn.VCoresName},
-			Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning}, {Path: "root.a", Leaf: true, State: yarn.QueueRunning}}},
+			Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning},
+				{Path: "root.a", Leaf: true, State: yarn.QueueRunning}}},
 	} {
 		w.emit(e)
 	}
@@ -78,7 +80,8 @@ func (w *world) plan() Plan {
 }
 
 func hdfs(n int) input.AppToken {
-	return input.AppToken{Kind: apptoken.KindHDFS, Service: "nn:8020", Identifier: []byte{byte(n)}, Password: []byte("secret"), MaxMillis: 1_000_000 + 7*day}
+	return input.AppToken{Kind: apptoken.KindHDFS, Service: "nn:8020", Identifier: []byte{byte(n)},
+		Password: []byte("secret"), MaxMillis: 1_000_000 + 7*day}
 }
 
 // submit submits an application and returns its number. It starts unless it waits.
@@ -103,7 +106,8 @@ func (w *world) renew(token uint32, lasts int64) {
 }
 
 func (w *world) fail(token uint32, final bool) {
-	w.do(&input.TokenCallFailed{Token: token, Final: final, AgainMillis: 10 * second, Why: "Failed to renew token: Kind: x: refused"})
+	w.do(&input.TokenCallFailed{Token: token, Final: final, AgainMillis: 10 * second,
+		Why: "Failed to renew token: Kind: x: refused"})
 }
 
 // end ends an application as an operator does.
@@ -151,7 +155,8 @@ func TestStartsWhenAllTokensAreRenewed(t *testing.T) {
 		t.Fatal("it starts before its third token is renewed")
 	}
 	w.renew(3, 2*day)
-	if !w.started[app] || w.st.AppTokens.Token(1).NextMillis != w.now+day*9/10 || w.st.AppTokens.Token(3).NextMillis != w.now+2*day*9/10 {
+	if !w.started[app] || w.st.AppTokens.Token(1).NextMillis != w.now+day*9/10 ||
+		w.st.AppTokens.Token(3).NextMillis != w.now+2*day*9/10 {
 		t.Fatalf("started %v, next %d", w.started[app], w.st.AppTokens.Token(1).NextMillis)
 	}
 	w.pass(day * 9 / 10)
@@ -334,7 +339,8 @@ func TestReplacement(t *testing.T) {
 	w.want(1, "gone")
 	w.want(2, "kept")
 	w.want(3, "new")
-	if l := &w.st.AppTokens; l.Sequence() != 1 || !slices.Equal(l.Token(3).Apps, []uint32{a, b}) || string(l.Holder(b).Credentials) != "HDTS" || l.Holder(a).Sequence != 1 {
+	if l := &w.st.AppTokens; l.Sequence() != 1 || !slices.Equal(l.Token(3).Apps, []uint32{a, b}) ||
+		string(l.Holder(b).Credentials) != "HDTS" || l.Holder(a).Sequence != 1 {
 		t.Fatalf("replaced: sequence %d, %+v", l.Sequence(), l.Holder(b))
 	}
 	for range 5 {
@@ -362,7 +368,8 @@ func TestFirstTokenOfTheFileSystem(t *testing.T) {
 	}
 	other := w.submit(input.AppTokens{Fetch: true})
 	for range firstTries {
-		w.do(&input.TokenFetchFailed{App: yarn.ApplicationID{ClusterTimestamp: 77, Seq: other}, AgainMillis: second, Why: "no"})
+		w.do(&input.TokenFetchFailed{App: yarn.ApplicationID{ClusterTimestamp: 77, Seq: other},
+			AgainMillis: second, Why: "no"})
 	}
 	if w.failed[other] != "no" {
 		t.Errorf("it fails with %q", w.failed[other])

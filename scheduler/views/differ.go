@@ -33,7 +33,8 @@ func (s *Views) Differ(rebuilt *Views) string {
 		}
 		v := q.On(q.Partitions[k])
 		if cached := s.Partitions[k].awaiting; cached != nil && !slices.Equal(cached, v.sumAwaiting()) {
-			return fmt.Sprintf("partition %d: reservations of %v wait for warned containers, rebuilt %v", k, cached, v.sumAwaiting())
+			return fmt.Sprintf("partition %d: reservations of %v wait for warned containers, rebuilt %v", k, cached,
+				v.sumAwaiting())
 		}
 	}
 	for name := state.NameSlot(1); name < s.State.Names.Cap(); name++ {
@@ -58,7 +59,8 @@ func (s *Views) indexesDiffer(rebuilt *Views) string {
 				}
 				a, b := s.FreeNodes(p, lent, order), rebuilt.FreeNodes(rebuilt.Partitions[i], lent, order)
 				if at := slices.Collect(a.Walk(nodeindex.All)); !slices.Equal(at, slices.Collect(b.Walk(nodeindex.All))) {
-					return fmt.Sprintf("partition %d, lent %v: order %d walks %v, rebuilt %v", i, lent, order, at, slices.Collect(b.Walk(nodeindex.All)))
+					return fmt.Sprintf("partition %d, lent %v: order %d walks %v, rebuilt %v", i, lent, order, at,
+						slices.Collect(b.Walk(nodeindex.All)))
 				}
 			}
 		}

@@ -52,7 +52,8 @@ func (s *Views) Replaced(slot state.NodeSlot) bool {
 	n := s.State.Nodes.Get(slot)
 	others := s.NodesOn[n.Host]
 	for i := len(others) - 1; i >= 0; i-- { // the newest is probably the last
-		if o := s.State.Nodes.Get(others[i]); others[i] != slot && (o.Heard() || o.Registered > n.Registered || o.Registered == n.Registered && others[i] > slot) {
+		if o := s.State.Nodes.Get(others[i]); others[i] != slot &&
+			(o.Heard() || o.Registered > n.Registered || o.Registered == n.Registered && others[i] > slot) {
 			return true
 		}
 	}

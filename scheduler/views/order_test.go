@@ -9,7 +9,8 @@ import (
 
 func TestAppKeyOrder(t *testing.T) {
 	inOrder := []AppKey{
-		{fair: 0, priority: 5, seq: 9}, {fair: 0, priority: 5, seq: 10}, {fair: 0, priority: 1, seq: 1}, {fair: 0, priority: -1, seq: 0}, {fair: 1, priority: 9, seq: 0},
+		{fair: 0, priority: 5, seq: 9}, {fair: 0, priority: 5, seq: 10}, {fair: 0, priority: 1, seq: 1},
+		{fair: 0, priority: -1, seq: 0}, {fair: 1, priority: 9, seq: 0},
 	}
 	for i := range inOrder {
 		for k := range inOrder {

@@ -34,7 +34,8 @@ func (p *Partition) fork() *Partition {
 	f := *p
 	tree := *p.Tree
 	tree.Capacities = slices.Clone(tree.Capacities)
-	f.Tree, f.Queues, f.Uses, f.Users, f.apps = &tree, slices.Clone(p.Queues), slices.Clone(p.Uses), slices.Clone(p.Users), slices.Clone(p.apps)
+	f.Tree, f.Queues, f.Uses, f.Users, f.apps = &tree, slices.Clone(p.Queues), slices.Clone(p.Uses), slices.Clone(p.Users),
+		slices.Clone(p.apps)
 	for i := range f.Queues {
 		q := &f.Queues[i]
 		q.children, q.Active, q.borrowers = slices.Clone(q.children), slices.Clone(q.Active), slices.Clone(q.borrowers)
@@ -91,7 +92,8 @@ func (s *Views) makePartitions() {
 	s.Partitions = make([]*Partition, 1, s.State.Labels.Len()+1)
 	s.Partitions[0] = &Partition{Config: s.Config}
 	s.State.Labels.Each(func(slot state.LabelSlot, l *state.Label) bool {
-		s.Partitions = append(s.Partitions, &Partition{Label: slot, name: l.Name, Config: s.Config.Partition(l.Name), Lends: l.Listed && !l.Exclusive})
+		s.Partitions = append(s.Partitions, &Partition{Label: slot, name: l.Name, Config: s.Config.Partition(l.Name),
+			Lends: l.Listed && !l.Exclusive})
 		return true // slots have no gaps, because labels are never forgotten
 	})
 	for _, p := range s.Partitions {

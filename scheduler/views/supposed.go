@@ -35,5 +35,6 @@ func (s *Views) LiftMaxima(leaf int32, label state.LabelSlot) {
 // it, and nothing may change afterwards.
 func (s *Views) LiftUserLimit(leaf int32, ask state.AskSlot) {
 	p := s.Partitions[s.State.Asks.Get(ask).Label]
-	p.Queues[leaf].own = userLimits{limit: p.Total.Times(1024), known: s.Queues[leaf].Changes} // 1024: a user's weight may be small
+	// 1024: a user's weight may be small
+	p.Queues[leaf].own = userLimits{limit: p.Total.Times(1024), known: s.Queues[leaf].Changes}
 }

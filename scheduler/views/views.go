@@ -21,17 +21,18 @@ type Views struct {
 	Config *capacity.Config // the queue configuration; nil before the cluster is initialized
 	stale  bool             // the cluster or the queues changed: capacities are outdated
 
-	Queues     []Queue                             // parallel to Config.Queues
-	indexOf    []int32                             // queue slot → index in queues
-	Partitions []*Partition                        // by label; the first is the default one
-	Lends      bool                                // some label is not exclusive
-	Backfills  bool                                // some queue may borrow the room of reserved nodes
-	uses       uint64                              // LabelUses.Changed of the current event: a bit for each label
-	changed    []*Partition                        // partitions whose views the current event may have changed; see setChanged
-	Apps       []App                               // by slot of the application
-	Users      []User                              // by slot of the user
-	hostOf     []state.NameSlot                    // by slot of the node
-	NodesOn    map[state.NameSlot][]state.NodeSlot // nodes by host, in slot order; looked up by host only
+	Queues     []Queue      // parallel to Config.Queues
+	indexOf    []int32      // queue slot → index in queues
+	Partitions []*Partition // by label; the first is the default one
+	Lends      bool         // some label is not exclusive
+	Backfills  bool         // some queue may borrow the room of reserved nodes
+	uses       uint64       // LabelUses.Changed of the current event: a bit for each label
+	// partitions whose views the current event may have changed; see setChanged
+	changed []*Partition
+	Apps    []App                               // by slot of the application
+	Users   []User                              // by slot of the user
+	hostOf  []state.NameSlot                    // by slot of the node
+	NodesOn map[state.NameSlot][]state.NodeSlot // nodes by host, in slot order; looked up by host only
 	// runnable counts runnable applications by user name over all leaves.
 	runnable []int32 // by NameSlot
 }
@@ -50,8 +51,10 @@ func New(st *state.State) (*Views, error) {
 // state again. It shares the configuration, so the fork must create no dynamic queue.
 func (s *Views) Fork() *Views {
 	f := &Views{State: s.State.Fork(), Config: s.Config, stale: s.stale, Lends: s.Lends, Backfills: s.Backfills,
-		Queues: slices.Clone(s.Queues), indexOf: slices.Clone(s.indexOf), Apps: slices.Clone(s.Apps), Users: slices.Clone(s.Users),
-		hostOf: slices.Clone(s.hostOf), NodesOn: make(map[state.NameSlot][]state.NodeSlot, len(s.NodesOn)), runnable: slices.Clone(s.runnable)}
+		Queues: slices.Clone(s.Queues), indexOf: slices.Clone(s.indexOf), Apps: slices.Clone(s.Apps),
+		Users:  slices.Clone(s.Users),
+		hostOf: slices.Clone(s.hostOf), NodesOn: make(map[state.NameSlot][]state.NodeSlot, len(s.NodesOn)),
+		runnable: slices.Clone(s.runnable)}
 	for i := range f.Queues {
 		f.Queues[i].Pending = slices.Clone(f.Queues[i].Pending)
 	}

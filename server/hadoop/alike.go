@@ -49,5 +49,6 @@ func contents(conf *hadoopconf.Config) map[string]string {
 // and addresses.
 func ofMachine(key string) bool {
 	_, rm, ok := strings.Cut(key, ".resourcemanager.")
-	return ok && (rm == "ha.id" || rm == "hostname" || strings.Contains(rm, "bind-host") || strings.HasSuffix(rm, "address") || strings.HasSuffix(rm, "keytab"))
+	return ok && (rm == "ha.id" || rm == "hostname" || strings.Contains(rm, "bind-host") ||
+		strings.HasSuffix(rm, "address") || strings.HasSuffix(rm, "keytab"))
 }

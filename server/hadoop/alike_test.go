@@ -14,7 +14,8 @@ import (
 func TestDigests(t *testing.T) {
 	digests := func(site string) map[string]string {
 		dir := t.TempDir()
-		for name, text := range map[string]string{"core-site.xml": "<configuration/>", "yarn-site.xml": "<configuration>" + site + "</configuration>"} {
+		for name, text := range map[string]string{"core-site.xml": "<configuration/>",
+			"yarn-site.xml": "<configuration>" + site + "</configuration>"} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -29,8 +30,10 @@ func TestDigests(t *testing.T) {
 	key := func(name, value string) string {
 		return "<property><name>" + name + "</name><value>" + value + "</value></property>\n"
 	}
-	nodes, ids := key("yarn.resourcemanager.nodes.exclude-path", "/etc/ex"), key("yarn.resourcemanager.ha.rm-ids", "rm1,rm2")
-	have := digests(nodes + ids + key("yarn.resourcemanager.ha.id", "rm1") + key("yarn.resourcemanager.address", "h1:8032"))
+	nodes, ids := key("yarn.resourcemanager.nodes.exclude-path", "/etc/ex"),
+		key("yarn.resourcemanager.ha.rm-ids", "rm1,rm2")
+	have := digests(nodes + ids + key("yarn.resourcemanager.ha.id",
+		"rm1") + key("yarn.resourcemanager.address", "h1:8032"))
 	for _, c := range []struct {
 		site  string
 		equal bool

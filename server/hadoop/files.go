@@ -224,7 +224,8 @@ func Properties(conf *hadoopconf.Config) []capacity.Property {
 
 // settings returns the configuration as read last, for the page /conf.
 func (f *files) settings() []yarnweb.Setting {
-	out := slices.DeleteFunc(slices.Clone(webAppDefaults), func(d yarnweb.Setting) bool { return f.Conf().Value(d.Name, "") != "" })
+	out := slices.DeleteFunc(slices.Clone(webAppDefaults),
+		func(d yarnweb.Setting) bool { return f.Conf().Value(d.Name, "") != "" })
 	for _, p := range f.Conf().Properties() {
 		out = append(out, yarnweb.Setting{Name: p.Name, Value: p.Value, File: p.File, Final: p.Final})
 	}

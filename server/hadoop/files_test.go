@@ -22,13 +22,16 @@ func TestHostsOf(t *testing.T) {
 		return path
 	}
 	include := write("include", "a b # c\n\nd")
-	exclude := write("exclude.XML", `<hosts><host><name>e, f</name><timeout>90</timeout></host><host><name>g</name><timeout> -1 </timeout></host>
+	exclude := write(
+		"exclude.XML", `<hosts><host><name>e, f</name><timeout>90</timeout></host><host><name>g</name><timeout> -1 </timeout></host>
 		<host><name>h</name><timeout>0</timeout></host><host><name>i</name></host></hosts>`)
 	write("yarn-site.xml", "<configuration><property><name>yarn.resourcemanager.nodes.include-path</name><value>"+include+
-		"</value></property><property><name>yarn.resourcemanager.nodes.exclude-path</name><value>"+exclude+"</value></property></configuration>")
+		"</value></property><property><name>yarn.resourcemanager.nodes.exclude-path</name><value>"+exclude+
+		"</value></property></configuration>")
 	got, err := HostsOf(dir)
 	want := &input.SetHosts{Include: []string{"a", "b", "d"}, Exclude: []string{"e", "f", "g", "h", "i"},
-		Timeouts: []input.HostTimeout{{Host: "e", Millis: 90_000}, {Host: "f", Millis: 90_000}, {Host: "g"}, {Host: "h", Millis: 1}}}
+		Timeouts: []input.HostTimeout{{Host: "e", Millis: 90_000}, {Host: "f", Millis: 90_000}, {Host: "g"},
+			{Host: "h", Millis: 1}}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("HostsOf = %+v, %v, want %+v", got, err, want)
 	}

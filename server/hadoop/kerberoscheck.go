@@ -93,7 +93,8 @@ func (c *kerberosCheck) service(ctx context.Context, key, name, file string) {
 		c.bad(key, fmt.Sprintf("%q is no principal: %v", name, err), "write SERVICE/_HOST@REALM")
 		return
 	case len(p.Components) != 2:
-		c.bad(key, name+": Kerberos principal name does NOT have the expected hostname part", "write "+p.Components[0]+"/_HOST@REALM")
+		c.bad(key, name+": Kerberos principal name does NOT have the expected hostname part",
+			"write "+p.Components[0]+"/_HOST@REALM")
 		return
 	case file == "":
 		c.bad(key, "no keytab is named", "set the key of the keytab")
@@ -109,7 +110,8 @@ func (c *kerberosCheck) service(ctx context.Context, key, name, file string) {
 }
 
 // The encryption types that are supported.
-var etypes = map[int32]string{17: "aes128-cts-hmac-sha1-96", 18: "aes256-cts-hmac-sha1-96", 19: "aes128-cts-hmac-sha256-128", 20: "aes256-cts-hmac-sha384-192"}
+var etypes = map[int32]string{17: "aes128-cts-hmac-sha1-96", 18: "aes256-cts-hmac-sha1-96",
+	19: "aes128-cts-hmac-sha256-128", 20: "aes256-cts-hmac-sha384-192"}
 
 // keytab checks a keytab. It returns a principal that has a usable key, or nil.
 func (c *kerberosCheck) keytab(want gss.Principal, file string) *gss.Principal {
@@ -120,7 +122,8 @@ func (c *kerberosCheck) keytab(want gss.Principal, file string) *gss.Principal {
 	}
 	kt, err := kdc.Keytab(file)
 	if err != nil {
-		c.bad(what, err.Error(), "export the key with \"ktadd -k "+file+" "+want.String()+"\" in kadmin, readable for the user of rmd")
+		c.bad(what, err.Error(), "export the key with \"ktadd -k "+file+" "+want.String()+
+			"\" in kadmin, readable for the user of rmd")
 		return nil
 	}
 	var others, weak, usable []string
@@ -142,7 +145,8 @@ func (c *kerberosCheck) keytab(want gss.Principal, file string) *gss.Principal {
 	case found != nil:
 		c.good(what, "%s has %s", found, strings.Join(usable, ", "))
 	case len(weak) > 0:
-		c.bad(what, fmt.Sprintf("%s has only keys of the encryption types %s, which are not supported", want, strings.Join(weak, ", ")),
+		c.bad(what, fmt.Sprintf("%s has only keys of the encryption types %s, which are not supported", want,
+			strings.Join(weak, ", ")),
 			"export it with \"ktadd -e aes256-cts-hmac-sha1-96:normal\", and allow AES for the account in Active Directory")
 	default:
 		slices.Sort(others)
@@ -171,9 +175,11 @@ func (c *kerberosCheck) names(ctx context.Context, host string) {
 	same := slices.ContainsFunc(back, func(n string) bool { return strings.EqualFold(strings.TrimSuffix(n, "."), host) })
 	switch {
 	case !own:
-		c.bad(what, fmt.Sprintf("its address %s is not one of this machine", addrs[0]), "run this on the replica's machine, or correct the name")
+		c.bad(what, fmt.Sprintf("its address %s is not one of this machine", addrs[0]),
+			"run this on the replica's machine, or correct the name")
 	case err != nil || !same:
-		c.bad(what, fmt.Sprintf("its address %s has the names %v", addrs[0], back), "correct the reverse zone: clients that look names up backwards ask for another principal")
+		c.bad(what, fmt.Sprintf("its address %s has the names %v", addrs[0], back),
+			"correct the reverse zone: clients that look names up backwards ask for another principal")
 	default:
 		c.good(what, "%s is its address, and of this machine", addrs[0])
 	}

@@ -25,14 +25,17 @@ func TestCheckKerberos(t *testing.T) {
 		}
 		return path
 	}
-	krb5 := write("krb5.conf", "[libdefaults]\ndefault_realm = TEST\ndns_lookup_kdc = false\n[realms]\nTEST = {\n kdc = 127.0.0.1:1\n}\n")
+	krb5 := write("krb5.conf",
+		"[libdefaults]\ndefault_realm = TEST\ndns_lookup_kdc = false\n[realms]\nTEST = {\n kdc = 127.0.0.1:1\n}\n")
 	open := gsstest.Keytab(t, gsstest.NewKey(t, "HTTP/localhost@TEST", 18, 1))
 	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const principalKey, keytabKey = "yarn.resourcemanager.webapp.spnego-principal", "yarn.resourcemanager.webapp.spnego-keytab-file"
+	const principalKey, keytabKey = "yarn.resourcemanager.webapp.spnego-principal",
+		"yarn.resourcemanager.webapp.spnego-keytab-file"
 	web := func(principal, keytab string, more ...string) []string {
-		return append([]string{webType, "kerberos", principalKey, principal, keytabKey, keytab, "yarn.resourcemanager.webapp.address", "localhost:8088"}, more...)
+		return append([]string{webType, "kerberos", principalKey, principal, keytabKey, keytab,
+			"yarn.resourcemanager.webapp.address", "localhost:8088"}, more...)
 	}
 	key := func(service string, etype int32) string {
 		return gsstest.Keytab(t, gsstest.NewKey(t, service, etype, 1))
@@ -44,15 +47,22 @@ func TestCheckKerberos(t *testing.T) {
 		says []string // findings, each "what: detail" and what to do
 	}{
 		{"no Kerberos", nil, []string{"kerberos: Hadoop's files do not ask for it", "set hadoop.security.authentication"}},
-		{"no KDC", web("HTTP/_HOST@TEST", good), []string{"KDC: no ticket for HTTP/localhost@TEST", "the KDC's port 88 is open"}},
-		{"another host", web("HTTP/rm2.invalid@TEST", good), []string{"it has no key of HTTP/rm2.invalid@TEST, but of HTTP/localhost@TEST", "each replica has a principal of its own", "name rm2.invalid: ", "/etc/hosts"}},
-		{"an old encryption type", web("HTTP/_HOST@TEST", key("HTTP/localhost@TEST", 23)), []string{"has only keys of the encryption types 23", "ktadd -e aes256"}},
+		{"no KDC", web("HTTP/_HOST@TEST", good),
+			[]string{"KDC: no ticket for HTTP/localhost@TEST", "the KDC's port 88 is open"}},
+		{"another host", web("HTTP/rm2.invalid@TEST", good),
+			[]string{"it has no key of HTTP/rm2.invalid@TEST, but of HTTP/localhost@TEST",
+				"each replica has a principal of its own", "name rm2.invalid: ", "/etc/hosts"}},
+		{"an old encryption type", web("HTTP/_HOST@TEST", key("HTTP/localhost@TEST", 23)),
+			[]string{"has only keys of the encryption types 23", "ktadd -e aes256"}},
 		{"a keytab for all to read", web("HTTP/_HOST@TEST", open), []string{"its mode is 0644", "chmod 600"}},
 		{"no keytab", web("HTTP/_HOST@TEST", filepath.Join(dir, "missing")), []string{"no such file", "ktadd -k"}},
-		{"no keytab's bytes", web("HTTP/_HOST@TEST", write("bytes", "\x05\x02\x00\x00\x00\x7fshort")), []string{"keytab " + dir, "ktadd -k"}},
+		{"no keytab's bytes", web("HTTP/_HOST@TEST", write("bytes", "\x05\x02\x00\x00\x00\x7fshort")),
+			[]string{"keytab " + dir, "ktadd -k"}},
 		{"another service", web("rm/_HOST@TEST", good), []string{"rm/localhost@TEST is not a principal of the service HTTP"}},
-		{"bad rules", web("HTTP/_HOST@TEST", good, "hadoop.security.auth_to_local", "RULE:[1:$1](a(?=b)"), []string{"names: core-site.xml:1 hadoop.security.auth_to_local: rule 1", "correct hadoop.security.auth_to_local"}},
-		{"no host part", []string{"hadoop.security.authentication", "kerberos", "yarn.resourcemanager.principal", "rm@TEST", "yarn.resourcemanager.keytab", good},
+		{"bad rules", web("HTTP/_HOST@TEST", good, "hadoop.security.auth_to_local", "RULE:[1:$1](a(?=b)"),
+			[]string{"names: core-site.xml:1 hadoop.security.auth_to_local: rule 1", "correct hadoop.security.auth_to_local"}},
+		{"no host part", []string{"hadoop.security.authentication", "kerberos", "yarn.resourcemanager.principal", "rm@TEST",
+			"yarn.resourcemanager.keytab", good},
 			[]string{"principal: yarn.resourcemanager.principal: Kerberos principal name does NOT have the expected hostname part: rm@TEST", "SERVICE/_HOST@REALM"}},
 	} {
 		t.Setenv("KRB5_CONFIG", krb5)
@@ -64,7 +74,8 @@ func TestCheckKerberos(t *testing.T) {
 		}
 	}
 	t.Setenv("KRB5_CONFIG", write("empty.conf", "[libdefaults]\n"))
-	if text := findings(t, web("HTTP/_HOST@TEST", good)); !strings.Contains(text, "has no default_realm\nwrite default_realm = REALM") {
+	if text := findings(t, web("HTTP/_HOST@TEST", good)); !strings.Contains(text,
+		"has no default_realm\nwrite default_realm = REALM") {
 		t.Errorf("no realm:\n%s", text)
 	}
 }
@@ -73,7 +84,8 @@ func TestCheckKerberos(t *testing.T) {
 // files name the replica's host.
 func TestCheckWhatPortsDo(t *testing.T) {
 	krb5 := filepath.Join(t.TempDir(), "krb5.conf")
-	if err := os.WriteFile(krb5, []byte("[libdefaults]\ndefault_realm = TEST\ndns_lookup_kdc = false\n"), 0o600); err != nil {
+	if err := os.WriteFile(krb5, []byte("[libdefaults]\ndefault_realm = TEST\ndns_lookup_kdc = false\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("KRB5_CONFIG", krb5)
@@ -88,7 +100,8 @@ func TestCheckWhatPortsDo(t *testing.T) {
 		{"yarn.resourcemanager.hostname", "rm/" + name, "HTTP/127.0.0.1"},
 	} {
 		keytab := gsstest.Keytab(t, gsstest.NewKey(t, c.ipc+"@TEST", 18, 1), gsstest.NewKey(t, c.web+"@TEST", 18, 1))
-		keys := []string{"hadoop.security.authentication", "kerberos", "yarn.resourcemanager.principal", "rm/_HOST@TEST", "yarn.resourcemanager.keytab", keytab,
+		keys := []string{"hadoop.security.authentication", "kerberos", "yarn.resourcemanager.principal", "rm/_HOST@TEST",
+			"yarn.resourcemanager.keytab", keytab,
 			webType, "kerberos", rmPrincipal, "HTTP/_HOST@TEST", rmKeytab, keytab, c.address, "127.0.0.1"}
 		conf := parse(t, keys)
 		s, err := ports.SecurityOf(conf, "rm1", nil, hclog.NewNullLogger())

@@ -56,9 +56,11 @@ func (q *queueView) Queue(st *state.State, slot state.QueueSlot) (client.Queue, 
 	c, e := &p.Conf.Queues[i], &p.Tree.Capacities[i]
 	disabled, intra := p.Conf.PreemptionDisabled(i)
 	out := client.Queue{
-		Partition: show(p, "", i), Labels: q.labels(st, slot, i), Accessible: p.Conf.AccessibleLabels(i), DefaultLabel: c.DefaultLabel,
-		UsedCapacity: parts(order.UsedShare(p.Conf.Calculator, p.Tree.Cluster, st.Queues.Get(slot).Used, e.EffMin, p.Conf.MinAlloc)),
-		Weight:       -1, MaxParallelApps: math.MaxInt32, PreemptionDisabled: disabled, IntraQueueDisabled: intra,
+		Partition: show(p, "", i), Labels: q.labels(st, slot, i), Accessible: p.Conf.AccessibleLabels(i),
+		DefaultLabel: c.DefaultLabel,
+		UsedCapacity: parts(order.UsedShare(p.Conf.Calculator, p.Tree.Cluster, st.Queues.Get(slot).Used, e.EffMin,
+			p.Conf.MinAlloc)),
+		Weight: -1, MaxParallelApps: math.MaxInt32, PreemptionDisabled: disabled, IntraQueueDisabled: intra,
 		MaxAllocation: c.MaxAlloc,
 	}
 	if c.Capacity.Unit == amount.Weight {
@@ -91,8 +93,10 @@ func show(p frontend.Partition, label string, i int) client.Partition {
 		guarantee = 0 // as in YARN for a queue with a weight
 	}
 	return client.Partition{Label: label,
-		Capacity: guarantee, MaxCapacity: float(e.MaxCapacity.Rat()), AbsoluteCapacity: float(e.AbsCapacity.Rat()), AbsoluteMax: float(e.AbsMax.Rat()),
-		MaxAMShare: float(c.MaxAMPercent.Rat()), ConfiguredMin: e.ConfiguredMin, ConfiguredMax: e.ConfiguredMax, EffectiveMin: e.EffMin, EffectiveMax: e.EffMax}
+		Capacity: guarantee, MaxCapacity: float(e.MaxCapacity.Rat()), AbsoluteCapacity: float(e.AbsCapacity.Rat()),
+		AbsoluteMax: float(e.AbsMax.Rat()),
+		MaxAMShare:  float(c.MaxAMPercent.Rat()), ConfiguredMin: e.ConfiguredMin, ConfiguredMax: e.ConfiguredMax,
+		EffectiveMin: e.EffMin, EffectiveMax: e.EffMax}
 }
 
 // May implements client.Queues.

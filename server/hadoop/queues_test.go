@@ -25,10 +25,14 @@ func TestQueueLabels(t *testing.T) {
 		}
 	}
 	const root = "yarn.scheduler.capacity.root."
-	do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: now, Properties: []input.Property{{Name: "yarn.node-labels.enabled", Value: "true"},
-		{Name: root + "queues", Value: "a,b"}, {Name: root + "a.capacity", Value: "50"}, {Name: root + "b.capacity", Value: "50"},
-		{Name: root + "accessible-node-labels.gpu.capacity", Value: "100"}, {Name: root + "a.accessible-node-labels", Value: "gpu"}, {Name: root + "b.accessible-node-labels", Value: " "},
-		{Name: root + "a.accessible-node-labels.gpu.capacity", Value: "100"}, {Name: root + "a.accessible-node-labels.gpu.maximum-am-resource-percent", Value: "0.25"}}})
+	do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: now,
+		Properties: []input.Property{{Name: "yarn.node-labels.enabled", Value: "true"},
+			{Name: root + "queues", Value: "a,b"}, {Name: root + "a.capacity", Value: "50"},
+			{Name: root + "b.capacity", Value: "50"},
+			{Name: root + "accessible-node-labels.gpu.capacity", Value: "100"},
+			{Name: root + "a.accessible-node-labels", Value: "gpu"}, {Name: root + "b.accessible-node-labels", Value: " "},
+			{Name: root + "a.accessible-node-labels.gpu.capacity", Value: "100"},
+			{Name: root + "a.accessible-node-labels.gpu.maximum-am-resource-percent", Value: "0.25"}}})
 	do(&input.SetLabels{Labels: []input.Label{{Name: "gpu"}, {Name: "spot"}}})
 	for _, host := range []string{"n1", "n2"} {
 		do(&input.RegisterNode{ID: yarn.NodeID{Host: host, Port: 1}, Rack: "/r", Total: yarn.NewResource(8192, 8)})

@@ -37,16 +37,22 @@ func TestMasterWatch(t *testing.T) {
 		wakes  bool
 		events []event.Event
 	}{
-		{true, []event.Event{&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r", Total: yarn.NewResource(8192, 8)}}},
-		{false, []event.Event{&event.ApplicationSubmitted{App: 1, User: "u", Queue: "root.a", MaxAttempts: 2, AM: size}, &event.AttemptStarted{App: 1, Attempt: 1}}},
-		{false, []event.Event{&event.AttemptActivated{App: 1}, &event.AskChanged{App: 1, Name: yarn.Any, Count: 1, Size: size, Relax: true}}},
+		{true, []event.Event{&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r",
+			Total: yarn.NewResource(8192, 8)}}},
+		{false, []event.Event{&event.ApplicationSubmitted{App: 1, User: "u", Queue: "root.a", MaxAttempts: 2, AM: size},
+			&event.AttemptStarted{App: 1, Attempt: 1}}},
+		{false, []event.Event{&event.AttemptActivated{App: 1},
+			&event.AskChanged{App: 1, Name: yarn.Any, Count: 1, Size: size, Relax: true}}},
 		{true, []event.Event{&event.ContainerAllocated{App: 1, Number: 1, Node: 1, Locality: yarn.OffSwitch, AM: true}}},
 		{true, []event.Event{&event.AttemptLaunched{App: 1}}},
 		{true, []event.Event{&event.ContainerLaunched{Container: ref}}},
-		{false, []event.Event{&event.AttemptRegistered{App: 1}, &event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 2, Size: size, Relax: true}}},
+		{false, []event.Event{&event.AttemptRegistered{App: 1},
+			&event.AskChanged{App: 1, Key: key, Name: yarn.Any, Count: 2, Size: size, Relax: true}}},
 		{false, []event.Event{&event.ContainerAllocated{App: 1, Number: 2, Key: key, Node: 1, Locality: yarn.OffSwitch}}},
-		{false, []event.Event{&event.ContainerReleased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 2}, ExitStatus: yarn.ExitPreempted}}},
-		{true, []event.Event{&event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitKilledByRM}, &event.AttemptEnded{App: 1, Final: yarn.FinalFailed, Counts: true}}},
+		{false, []event.Event{&event.ContainerReleased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 2},
+			ExitStatus: yarn.ExitPreempted}}},
+		{true, []event.Event{&event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitKilledByRM},
+			&event.AttemptEnded{App: 1, Final: yarn.FinalFailed, Counts: true}}},
 	} {
 		apply(x.events...)
 		if woken := wakes(t, w); woken != x.wakes {

@@ -35,7 +35,8 @@ func TestRulesFile(t *testing.T) {
 	write("wrong.json", fmt.Sprintf(rulesFile, "root.b"))
 	write("empty.json", "\n")
 	write("large.json", strings.Repeat(" ", maxRulesFile)+"{}")
-	inline := "<property><name>yarn.scheduler.capacity.mapping-rule-json</name><value>" + fmt.Sprintf(rulesFile, "root.default") + "</value></property>"
+	inline := "<property><name>yarn.scheduler.capacity.mapping-rule-json</name><value>" +
+		fmt.Sprintf(rulesFile, "root.default") + "</value></property>"
 	for _, tc := range []struct{ file, more, queue, refusal string }{
 		{"rules.json", "", "root.a", ""},
 		{filepath.Join(dir, "rules.json"), "", "root.a", ""},
@@ -54,7 +55,8 @@ func TestRulesFile(t *testing.T) {
 		}
 		conf, err := capacity.Parse(props)
 		if says := (&files{}).Illegal(inputs(props)); (says != "") != (tc.file == "wrong.json") ||
-			says != "" && says != "org.apache.hadoop.yarn.exceptions.YarnException: Mapping rule specified a parent queue 'root', but it is not a dynamic parent queue, and no queue exists with name 'b' under it." {
+			says != "" &&
+				says != "org.apache.hadoop.yarn.exceptions.YarnException: Mapping rule specified a parent queue 'root', but it is not a dynamic parent queue, and no queue exists with name 'b' under it." {
 			t.Errorf("%s: YARN says %q", tc.file, says)
 		}
 		if tc.refusal != "" {

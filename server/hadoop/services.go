@@ -107,13 +107,15 @@ func Open(cfg Config) (*Services, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
-	f := &Services{cfg: cfg, conf: conf, read: reader{cfg.Machine, cfg.Current}, leads: make(chan leadership.Leadership, 16)}
+	f := &Services{cfg: cfg, conf: conf, read: reader{cfg.Machine, cfg.Current},
+		leads: make(chan leadership.Leadership, 16)}
 	f.names = token.NewServices(conf.Value("hadoop.security.token.service.use_ip", "true") != "false", nil)
 	owner := ""
 	if u, err := user.Current(); err == nil {
 		owner = u.Username
 	}
-	if f.access, err = access.New(conf, access.NewGroups(f.logger("groups"), cfg.Jobs.Job(job.Groups)), owner); err != nil {
+	if f.access, err = access.New(conf, access.NewGroups(f.logger("groups"), cfg.Jobs.Job(job.Groups)),
+		owner); err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
 	f.files = &files{dir: dir, owner: owner, access: f.access, conf: conf, authorizes: access.Authorizes(conf)}
@@ -123,7 +125,8 @@ func Open(cfg Config) (*Services, error) {
 	if err := f.files.loadServices(); err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
-	for _, step := range []func() error{f.openTracker, f.openApplicationMaster, f.openTokens, f.openClient, f.openAdmin, f.openWeb, f.openWebApps, f.openLauncher} {
+	for _, step := range []func() error{f.openTracker, f.openApplicationMaster, f.openTokens, f.openClient, f.openAdmin,
+		f.openWeb, f.openWebApps, f.openLauncher} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("hadoop: %w", errors.Join(err, f.Close()))
 		}
@@ -203,7 +206,8 @@ func (f *Services) openTracker() error {
 		return err
 	}
 	f.files.racks = topology
-	c.Logger, c.Submitter, c.Reader, c.Racks = f.logger("tracker"), f.cfg.Submitter, f.read, resolvingRacks{topology, f.names}
+	c.Logger, c.Submitter, c.Reader, c.Racks = f.logger("tracker"), f.cfg.Submitter, f.read,
+		resolvingRacks{topology, f.names}
 	f.tracker, err = tracker.New(c)
 	return err
 }
@@ -228,7 +232,8 @@ func (f *Services) openApplicationMaster() error {
 	if f.security.Kerberos != nil {
 		c.Entropy = f.cfg.Entropy
 	}
-	c.ContainerExpiry = millis(f.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms", c.ContainerExpiry)
+	c.ContainerExpiry = millis(f.conf, "yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
+		c.ContainerExpiry)
 	var err error
 	f.master, err = master.New(c)
 	return err
@@ -281,7 +286,8 @@ func (n nodeUsage) Usage(id yarn.NodeID) (client.NodeUsage, bool) {
 	if !ok {
 		return client.NodeUsage{}, false
 	}
-	return client.NodeUsage{HealthMillis: time.Now().Add(-u.Age).UnixMilli(), Containers: utilization(u.Containers), Node: utilization(u.Node)}, true
+	return client.NodeUsage{HealthMillis: time.Now().Add(-u.Age).UnixMilli(), Containers: utilization(u.Containers),
+		Node: utilization(u.Node)}, true
 }
 
 func utilization(u tracker.Usage) *proto.ResourceUtilizationProto {
@@ -293,7 +299,8 @@ func (f *Services) openAdmin() error {
 	c.Logger, c.ID, c.Submitter, c.Reader, c.Files = f.logger("admin"), f.cfg.Settings.ID, f.cfg.Submitter, f.read, f.files
 	c.Admit, c.Groups, c.Leader, c.Unhealthy = f.access.Admit, f.access.Groups, f.leader, f.cfg.Machine.Failure
 	c.Authorization = f.files.authorizes
-	if n, err := strconv.ParseInt(f.conf.Value("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", ""), 10, 32); err == nil {
+	if n, err := strconv.ParseInt(f.conf.Value("yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs", ""),
+		10, 32); err == nil {
 		c.GracefulTime = max(time.Duration(n)*time.Second, 0) // a negative time means no limit
 	}
 	if f.cfg.Settings.Standby == "refuse" {
@@ -314,7 +321,8 @@ func (f *Services) openWeb() error {
 	if err != nil {
 		return err
 	}
-	f.web, err = yarnweb.NewService(yarnweb.ServiceConfig{Logger: f.logger("web"), Reader: f.read, Client: f.client, Admin: f.admin, Own: f.isOwnPort, Allow: allow,
+	f.web, err = yarnweb.NewService(yarnweb.ServiceConfig{Logger: f.logger("web"), Reader: f.read, Client: f.client,
+		Admin: f.admin, Own: f.isOwnPort, Allow: allow,
 		Bound: func(dial yarnweb.Dial) yarnweb.Dial { return f.cfg.Budget.Dialer("proxy", dial) }})
 	return err
 }
@@ -344,7 +352,8 @@ func (f *Services) openLauncher() error {
 		return err
 	}
 	c := launcher.DefaultConfig()
-	c.Logger, c.Submitter, c.Reader, c.Client, c.Services = f.logger("launcher"), f.cfg.Submitter, f.read, f.caller, f.names
+	c.Logger, c.Submitter, c.Reader, c.Client, c.Services = f.logger("launcher"), f.cfg.Submitter, f.read,
+		f.caller, f.names
 	c.Job = f.cfg.Jobs.Job(job.Launcher)
 	c.MaxWait = millis(f.conf, "yarn.client.nodemanager-connect.max-wait-ms", c.MaxWait)
 	c.RetryInterval = millis(f.conf, "yarn.client.nodemanager-connect.retry-interval-ms", c.RetryInterval)
@@ -409,7 +418,8 @@ func (f *Services) Listen() error {
 	}
 	f.ports.Store(front)
 	addrs := front.Addrs()
-	f.cfg.Logger.Info("hadoop's ports are open", "client", addrs[0], "scheduler", addrs[1], "tracker", addrs[2], "admin", addrs[3])
+	f.cfg.Logger.Info("hadoop's ports are open", "client", addrs[0], "scheduler", addrs[1], "tracker", addrs[2],
+		"admin", addrs[3])
 	return nil
 }
 

@@ -41,7 +41,9 @@ func (f *Services) openTokens() error {
 	}
 	t.policy.Managed, t.policy.Identify = issuer.Managed, token.Token.Identify
 	t.policy.Own = func(k token.Token) bool {
-		_, err := token.VerifyDelegation(f.read.Fork(), &proto.TokenProto{Identifier: k.Identifier, Password: k.Password, Kind: &k.Kind, Service: &k.Service}, time.Now().UnixMilli())
+		_, err := token.VerifyDelegation(f.read.Fork(),
+			&proto.TokenProto{Identifier: k.Identifier, Password: k.Password, Kind: &k.Kind, Service: &k.Service},
+			time.Now().UnixMilli())
 		return err == nil
 	}
 	name, err := hadoop.Principal(conf, f.cfg.Settings.ID)
@@ -52,13 +54,15 @@ func (f *Services) openTokens() error {
 	if err != nil {
 		return err
 	}
-	t.services, err = issuer.Open(issuer.Config{Logger: f.logger("tokens"), Conf: conf, Login: login, Protection: f.security.Protection,
-		Dial: f.cfg.Budget.Dialer("tokens", new(net.Dialer).DialContext)})
+	t.services, err = issuer.Open(issuer.Config{Logger: f.logger("tokens"), Conf: conf, Login: login,
+		Protection: f.security.Protection,
+		Dial:       f.cfg.Budget.Dialer("tokens", new(net.Dialer).DialContext)})
 	if err != nil {
 		return err
 	}
-	c := renewer.Config{Logger: f.logger("tokens"), Submitter: f.cfg.Submitter, Reader: f.read, Services: t.services, Policy: t.policy,
-		Job: record, Final: func(err error) bool {
+	c := renewer.Config{Logger: f.logger("tokens"), Submitter: f.cfg.Submitter, Reader: f.read, Services: t.services,
+		Policy: t.policy,
+		Job:    record, Final: func(err error) bool {
 			return errors.Is(err, issuer.ErrInvalidToken) || errors.Is(err, issuer.ErrNotRenewer)
 		}}
 	c.Defaults()

@@ -22,7 +22,8 @@ func (f *Services) openWebApps() error {
 		}
 		file := f.conf.Value(w.file, "")
 		if file == "" {
-			log.Error("a web application is not served: rmd has no war file of its own", "key", w.enable, "do", "set "+w.file+" to that of the site's Hadoop")
+			log.Error("a web application is not served: rmd has no war file of its own", "key", w.enable, "do",
+				"set "+w.file+" to that of the site's Hadoop")
 			continue
 		}
 		app, err := webapp.Open(w.path, file)

@@ -24,7 +24,8 @@ func TestWebApps(t *testing.T) {
 		{nil, "", ""},
 		{[]string{"yarn.webapp.ui2.war-file-path", dir}, "", ""},
 		{[]string{"yarn.webapp.ui2.enable", "true", "yarn.webapp.ui2.war-file-path", dir}, "/ui2", ""},
-		{[]string{"yarn.webapp.scheduler-ui.enable", "true", "yarn.webapp.scheduler-ui.war-file-path", dir, "yarn.webapp.ui2.enable", "true"}, "/scheduler-ui", "set yarn.webapp.ui2.war-file-path"},
+		{[]string{"yarn.webapp.scheduler-ui.enable", "true", "yarn.webapp.scheduler-ui.war-file-path", dir,
+			"yarn.webapp.ui2.enable", "true"}, "/scheduler-ui", "set yarn.webapp.ui2.war-file-path"},
 		{[]string{"yarn.webapp.ui2.enable", "true", "yarn.webapp.ui2.war-file-path", "/no/such.war"}, "", "no such file"},
 	} {
 		var log strings.Builder

@@ -94,7 +94,8 @@ func webService(conf *hadoopconf.Config, id string) (name, keytab string, err er
 	keytab = conf.Value(rmKeytab, conf.Value(webKeytab, ""))
 	switch {
 	case name == "":
-		return "", "", fmt.Errorf("%s is kerberos, and there is no principal: set %s, for instance to HTTP/_HOST@REALM", webType, rmPrincipal)
+		return "", "", fmt.Errorf("%s is kerberos, and there is no principal: set %s, for instance to HTTP/_HOST@REALM",
+			webType, rmPrincipal)
 	case keytab == "":
 		return "", "", fmt.Errorf("%s is kerberos, and there is no keytab: set %s", webType, rmKeytab)
 	case name == "*":
@@ -104,7 +105,8 @@ func webService(conf *hadoopconf.Config, id string) (name, keytab string, err er
 		return "", "", err
 	}
 	if !strings.HasPrefix(name, "HTTP/") {
-		return "", "", fmt.Errorf("%s is not a principal of the service HTTP, for which browsers ask: write HTTP/_HOST@REALM, or *", name)
+		return "", "",
+			fmt.Errorf("%s is not a principal of the service HTTP, for which browsers ask: write HTTP/_HOST@REALM, or *", name)
 	}
 	return name, keytab, nil
 }
@@ -145,7 +147,10 @@ func openPaths(text string) ([]string, error) {
 			continue
 		}
 		if !openPath.MatchString(p) {
-			return nil, fmt.Errorf("%s: The element of the whitelist: %s must start with '/' and must not contain special characters afterwards", webOpen, p)
+			return nil,
+				fmt.Errorf(
+					"%s: The element of the whitelist: %s must start with '/' and must not contain special characters afterwards",
+					webOpen, p)
 		}
 		out = append(out, p)
 	}

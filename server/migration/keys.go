@@ -30,7 +30,8 @@ func (b *builder) keys() {
 	set := &meta.Keys[yarn.KeyDelegation]
 	*set = state.KeySet{Current: key(keys[len(keys)-1]), Previous: key(b.previousKey()), MadeMillis: now}
 	if first := keys[0].ID; first <= 0 || keys[len(keys)-1].ID == math.MaxInt32 {
-		b.problem(fmt.Sprintf("DelegationKey_%d", first), "check the state store", "the ids of the delegation keys are out of range")
+		b.problem(fmt.Sprintf("DelegationKey_%d", first), "check the state store",
+			"the ids of the delegation keys are out of range")
 		return
 	}
 	meta.NextKey = max(meta.NextKey, keys[len(keys)-1].ID)
@@ -70,7 +71,8 @@ func (b *builder) tokens(set *state.KeySet) {
 			continue
 		}
 		meta.NextToken, meta.NowMillis = t.Sequence-1, t.IssuedMillis
-		b.apply(&event.DelegationTokenIssued{Sequence: t.Sequence, Owner: t.Owner, Renewer: t.Renewer, RealUser: t.RealUser, KeyID: t.KeyID,
+		b.apply(&event.DelegationTokenIssued{Sequence: t.Sequence, Owner: t.Owner, Renewer: t.Renewer, RealUser: t.RealUser,
+			KeyID:     t.KeyID,
 			MaxMillis: t.MaxMillis, ExpiresMillis: min(t.ExpiresMillis, t.MaxMillis)})
 		set.Current = current
 		b.result.Tokens++

@@ -65,7 +65,8 @@ func New(s *statestore.Store, o Options) (*Result, error) {
 	}
 	for _, name := range o.Skip {
 		if !b.skip[name] {
-			b.result.Problems = append(b.result.Problems, statestore.Problem{Name: name, What: "there is nothing of this name to leave out", Do: "correct --skip"})
+			b.result.Problems = append(b.result.Problems,
+				statestore.Problem{Name: name, What: "there is nothing of this name to leave out", Do: "correct --skip"})
 		}
 	}
 	if b.err != nil {
@@ -133,8 +134,10 @@ func (b *builder) begin() error {
 	if err != nil {
 		return err
 	}
-	reply, _ := p.Plan(start, input.Request{Input: &input.InitCluster{ClusterID: b.opt.ClusterID, ClusterTimestamp: start, Properties: b.opt.Properties,
-		Include: b.opt.Include, Exclude: b.opt.Exclude}})
+	reply,
+		_ := p.Plan(start, input.Request{Input: &input.InitCluster{ClusterID: b.opt.ClusterID, ClusterTimestamp: start,
+		Properties: b.opt.Properties,
+		Include:    b.opt.Include, Exclude: b.opt.Exclude}})
 	if f := reply.Refused(); f != nil {
 		return f
 	}
@@ -163,7 +166,8 @@ func (b *builder) finish() {
 	}
 	p.Plan(b.opt.NowMillis, input.Request{Input: &input.Tick{Entropy: b.opt.Entropy}})
 	b.apply(&event.Audited{Who: b.opt.By, From: "this machine", Action: "import", Target: "state store " + b.store.Version,
-		Result: fmt.Sprintf("%s: %d running, %d waiting, %d ended applications", event.AuditDone, len(b.result.Running), len(b.result.Waiting), b.result.Ended)})
+		Result: fmt.Sprintf("%s: %d running, %d waiting, %d ended applications", event.AuditDone, len(b.result.Running),
+			len(b.result.Waiting), b.result.Ended)})
 }
 
 // application is an application that is taken over, with its submission.
@@ -201,7 +205,8 @@ func (b *builder) choose() []application {
 		}
 		leaf, err := b.leafOf(in)
 		if err != nil {
-			b.refuse(a, "add the queue to capacity-scheduler.xml, move the application before the Java ResourceManagers stop, or leave it out with --skip", "%v", err)
+			b.refuse(a,
+				"add the queue to capacity-scheduler.xml, move the application before the Java ResourceManagers stop, or leave it out with --skip", "%v", err)
 			continue
 		}
 		app := application{Application: a, in: in, leaf: leaf}
@@ -219,7 +224,8 @@ func (b *builder) choose() []application {
 // refuse records an application that cannot be taken over. An ended one is left out.
 func (b *builder) refuse(a *statestore.Application, do, format string, args ...any) {
 	if a.State.Ended() {
-		b.result.LeftOut = append(b.result.LeftOut, statestore.Problem{Name: a.ID.String(), What: fmt.Sprintf(format, args...)})
+		b.result.LeftOut = append(b.result.LeftOut,
+			statestore.Problem{Name: a.ID.String(), What: fmt.Sprintf(format, args...)})
 		return
 	}
 	b.problem(a.ID.String(), do, format, args...)
@@ -237,7 +243,8 @@ func (b *builder) yields(earlier, later application) bool {
 	case !earlier.State.Ended():
 		loser = later
 	}
-	b.result.LeftOut = append(b.result.LeftOut, statestore.Problem{Name: loser.ID.String(), What: "it has ended, and another application has its number"})
+	b.result.LeftOut = append(b.result.LeftOut,
+		statestore.Problem{Name: loser.ID.String(), What: "it has ended, and another application has its number"})
 	return loser.ID == earlier.ID
 }
 

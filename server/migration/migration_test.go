@@ -66,7 +66,8 @@ const now = int64(1795454200000) // later than everything in the recording
 func options(queues string, skip ...string) Options {
 	props := []input.Property{{Name: capacity.Prefix + "root.queues", Value: queues}}
 	for i, q := range strings.Split(queues, ",") {
-		props = append(props, input.Property{Name: capacity.Prefix + "root." + q + ".capacity", Value: fmt.Sprint(100 - 100*min(i, 1))})
+		props = append(props, input.Property{Name: capacity.Prefix + "root." + q + ".capacity",
+			Value: fmt.Sprint(100 - 100*min(i, 1))})
 	}
 	return Options{ClusterID: "c", Properties: props, NowMillis: now, Entropy: make([]byte, 32), Skip: skip, By: "ann"}
 }
@@ -104,7 +105,8 @@ func TestMigratedState(t *testing.T) {
 		if got.SubmittedMillis != a.SubmittedMillis || got.EndedMillis != a.EndedMillis || got.Attempt != 1 {
 			t.Errorf("%s: submitted %d, ended %d, attempt %d", a.ID, got.SubmittedMillis, got.EndedMillis, got.Attempt)
 		}
-		if a.State.Ended() && (got.Final != a.Attempts[0].Final || got.State != a.State || got.ResourceSeconds[yarn.Memory] != a.Attempts[0].ResourceSeconds["memory-mb"]) {
+		if a.State.Ended() && (got.Final != a.Attempts[0].Final || got.State != a.State ||
+			got.ResourceSeconds[yarn.Memory] != a.Attempts[0].ResourceSeconds["memory-mb"]) {
 			t.Errorf("%s: %s %s, used %s", a.ID, got.State, got.Final, got.ResourceSeconds)
 		}
 	}
@@ -113,12 +115,15 @@ func TestMigratedState(t *testing.T) {
 	}
 	// The tokens of AMs and clients remain valid.
 	identifier := token.AMRM{Attempt: running(r).AttemptID(), KeyID: s.AMRM.Current.ID}.Bytes()
-	if _, password, err := token.AMRMPassword(st, identifier); err != nil || !bytes.Equal(token.Password(state.MasterKey{Bytes: s.AMRM.Current.Bytes}, identifier), password) {
+	if _, password, err := token.AMRMPassword(st, identifier); err != nil ||
+		!bytes.Equal(token.Password(state.MasterKey{Bytes: s.AMRM.Current.Bytes}, identifier), password) {
 		t.Errorf("token of the AM: %v", err)
 	}
 	for _, d := range s.DelegationTokens {
-		id := token.Delegation{Owner: d.Owner, Renewer: d.Renewer, RealUser: d.RealUser, IssuedMillis: d.IssuedMillis, MaxMillis: d.MaxMillis, Sequence: d.Sequence, KeyID: d.KeyID}
-		if _, password, err := token.DelegationPassword(st, id.Bytes(), now); err != nil || !bytes.Equal(token.Password(state.MasterKey{Bytes: s.DelegationKeys[1].Bytes}, id.Bytes()), password) {
+		id := token.Delegation{Owner: d.Owner, Renewer: d.Renewer, RealUser: d.RealUser, IssuedMillis: d.IssuedMillis,
+			MaxMillis: d.MaxMillis, Sequence: d.Sequence, KeyID: d.KeyID}
+		if _, password, err := token.DelegationPassword(st, id.Bytes(), now); err != nil ||
+			!bytes.Equal(token.Password(state.MasterKey{Bytes: s.DelegationKeys[1].Bytes}, id.Bytes()), password) {
 			t.Errorf("delegation token %d: %v", d.Sequence, err)
 		}
 	}
@@ -151,18 +156,21 @@ func TestNodesBringContainers(t *testing.T) {
 	}
 	at := yarn.AttemptID{App: app, Attempt: 1}
 	allocate := &input.Allocate{Attempt: at, Response: 7}
-	if reply, _ := p.Plan(now, input.Request{Input: allocate}); reply.Refused() == nil || reply.Refused().Reason != input.NotRegistered {
+	if reply, _ := p.Plan(now, input.Request{Input: allocate}); reply.Refused() == nil ||
+		reply.Refused().Reason != input.NotRegistered {
 		t.Fatalf("an AM that has not registered again gets %+v", reply)
 	}
 	id := func(n uint64) yarn.ContainerID { return yarn.ContainerID{App: app, Attempt: 1, Number: n} }
-	node := &input.RegisterNode{ID: yarn.NodeID{Host: "h", Port: 1}, Total: yarn.Resource{4096, 4}, NodeManager: true, Running: []yarn.ApplicationID{app}}
+	node := &input.RegisterNode{ID: yarn.NodeID{Host: "h", Port: 1}, Total: yarn.Resource{4096, 4}, NodeManager: true,
+		Running: []yarn.ApplicationID{app}}
 	for n, size := range []yarn.Resource{{256, 1}, {256, 1}, {512, 1}, {512, 1}} {
 		status := input.ContainerStatus{Container: id(uint64(n + 1)), State: yarn.ContainerRunning}
 		if n == 3 {
 			status.State, status.ExitStatus = yarn.ContainerCompleted, 1
 		}
 		node.Containers = append(node.Containers, status)
-		node.Recovered = append(node.Recovered, input.RecoveredContainer{Container: status.Container, Size: size, StartedMillis: now - 60_000})
+		node.Recovered = append(node.Recovered, input.RecoveredContainer{Container: status.Container, Size: size,
+			StartedMillis: now - 60_000})
 	}
 	foreign := yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1, Seq: app.Seq}, Attempt: 1, Number: 1}
 	own := id(yarn.ContainerNumber(1+epochGap, 9))
@@ -183,7 +191,8 @@ func TestNodesBringContainers(t *testing.T) {
 	if len(got.Completed) != 1 || got.Completed[0].Container != id(4) || len(got.Granted) != 0 {
 		t.Errorf("the AM hears %+v", got)
 	}
-	do(&input.Allocate{Attempt: at, Response: 1, Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: yarn.Resource{256, 1}, Relax: true}}})
+	do(&input.Allocate{Attempt: at, Response: 1,
+		Asks: []input.Ask{{Name: yarn.Any, Count: 1, Size: yarn.Resource{256, 1}, Relax: true}}})
 	do(&input.NodeHeartbeat{ID: node.ID})
 	got = do(&input.Allocate{Attempt: at, Response: 2}).(*input.AllocateReply)
 	if len(got.Granted) != 1 || got.Granted[0].Container.Number != yarn.ContainerNumber(1+epochGap, 1) {
@@ -191,14 +200,16 @@ func TestNodesBringContainers(t *testing.T) {
 	}
 	// A second registration adds no container that this cluster has ended or did not allocate.
 	do(&input.Allocate{Attempt: at, Response: 3, Releases: []yarn.ContainerID{id(2)}})
-	do(&input.NodeHeartbeat{ID: node.ID, Statuses: []input.ContainerStatus{{Container: id(2), State: yarn.ContainerCompleted}}})
+	do(&input.NodeHeartbeat{ID: node.ID, Statuses: []input.ContainerStatus{
+		{Container: id(2), State: yarn.ContainerCompleted}}})
 	do(&input.Allocate{Attempt: at, Response: 4})
 	do(&input.Allocate{Attempt: at, Response: 5})
 	if reply = do(node).(*input.RegisterNodeReply); len(reply.Kill) != 3 {
 		t.Errorf("it must kill %v", reply.Kill)
 	}
 	do(&input.FinishAttempt{Attempt: at, Final: yarn.FinalSucceeded})
-	do(&input.NodeHeartbeat{ID: node.ID, Statuses: []input.ContainerStatus{{Container: id(1), State: yarn.ContainerCompleted}}})
+	do(&input.NodeHeartbeat{ID: node.ID, Statuses: []input.ContainerStatus{
+		{Container: id(1), State: yarn.ContainerCompleted}}})
 	if a = running(r); a.State != yarn.AppFinished || p.State().Nodes.Get(1).PendingCleanups != 1 {
 		t.Errorf("%s, %d cleanups", a.State, p.State().Nodes.Get(1).PendingCleanups)
 	}
@@ -236,7 +247,8 @@ func TestLabels(t *testing.T) {
 	o.Properties = append(o.Properties, input.Property{Name: "yarn.node-labels.enabled", Value: "true"})
 	st := taken(t, s, o).State
 	got := st.Apps.Get(st.Apps.ByID(a.ID))
-	if got.DefaultLabel() != "x" || got.Details().AMLabel != "x" || st.Labels.Name(got.AMLabel) != "x" || st.Labels.Name(st.Asks.Get(got.Asks).Label) != "x" {
+	if got.DefaultLabel() != "x" || got.Details().AMLabel != "x" || st.Labels.Name(got.AMLabel) != "x" ||
+		st.Labels.Name(st.Asks.Get(got.Asks).Label) != "x" {
 		t.Errorf("labels %q, %+v", got.DefaultLabel(), got.Details())
 	}
 	if _, listed := st.Labels.Listed("x"); listed || st.Labels.Find("x") == 0 {
@@ -253,18 +265,22 @@ func TestRefusals(t *testing.T) {
 		problem string // name and reason
 		ended   int    // number of ended applications in the result
 	}{
-		{"queue of a running application", func(*statestore.Store) {}, "batch", third + ": its queue default does not exist here", 1},
+		{"queue of a running application", func(*statestore.Store) {}, "batch",
+			third + ": its queue default does not exist here", 1},
 		{"two running with one number", func(s *statestore.Store) {
 			other := s.Applications[2]
 			other.ID.ClusterTimestamp, other.Context = 1, rename(t, other.Context)
 			s.Applications = append([]statestore.Application{other}, s.Applications...)
 		}, "default,batch", third + ": it has the number of application_1_0003, and neither has ended", 2},
-		{"damaged context", func(s *statestore.Store) { s.Applications[2].Context = []byte("x") }, "default,batch", third + ": invalid message", 2},
+		{"damaged context", func(s *statestore.Store) { s.Applications[2].Context = []byte("x") }, "default,batch",
+			third + ": invalid message", 2},
 		{"old key", func(s *statestore.Store) {
-			s.DelegationKeys = append(s.DelegationKeys, statestore.Key{ID: 3, Bytes: []byte("k")}, statestore.Key{ID: 4, Bytes: []byte("k")})
+			s.DelegationKeys = append(s.DelegationKeys, statestore.Key{ID: 3, Bytes: []byte("k")},
+				statestore.Key{ID: 4, Bytes: []byte("k")})
 			s.DelegationTokens[0].KeyID = 3
 		}, "default,batch", "RMDelegationToken_2: it is signed with key 2; rmd keeps the keys 3 and 4", 2},
-		{"attempt without AM", func(s *statestore.Store) { s.Applications[2].Attempts[0].Master = 0 }, "default,batch", third + ": attempt 1 has no AM container", 2},
+		{"attempt without AM", func(s *statestore.Store) { s.Applications[2].Attempts[0].Master = 0 }, "default,batch",
+			third + ": attempt 1 has no AM container", 2},
 		{"of the reader", func(s *statestore.Store) {
 			s.Problems = append(s.Problems, statestore.Problem{Name: "reservation_1_0001", What: "it is a reservation", Do: "x"})
 		}, "default,batch", "reservation_1_0001: it is a reservation", 2},
@@ -276,7 +292,8 @@ func TestRefusals(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(r.Problems) != 1 || r.State != nil || !strings.Contains(r.Problems[0].Name+": "+r.Problems[0].What, c.problem) || r.Problems[0].Do == "" {
+			if len(r.Problems) != 1 || r.State != nil ||
+				!strings.Contains(r.Problems[0].Name+": "+r.Problems[0].What, c.problem) || r.Problems[0].Do == "" {
 				t.Fatalf("%+v does not say %q", r.Problems, c.problem)
 			}
 			skipped := taken(t, s, options(c.queues, r.Problems[0].Name))

@@ -64,7 +64,8 @@ func (a application) withMissing() []statestore.Attempt {
 	var out []statestore.Attempt
 	for _, at := range a.Attempts {
 		for n := uint32(len(out)) + 1; n < at.Number; n++ {
-			out = append(out, statestore.Attempt{Number: n, State: yarn.AppFailed, Final: yarn.FinalFailed, ExitStatus: yarn.ExitAborted,
+			out = append(out, statestore.Attempt{Number: n, State: yarn.AppFailed, Final: yarn.FinalFailed,
+				ExitStatus:    yarn.ExitAborted,
 				StartedMillis: at.StartedMillis, EndedMillis: at.StartedMillis})
 		}
 		out = append(out, at)
@@ -83,9 +84,12 @@ func (b *builder) submitted(a application) {
 	if a.ExpiresMillis > 0 {
 		lifetime = max(a.ExpiresMillis-a.SubmittedMillis, 1)
 	}
-	b.apply(&event.ApplicationSubmitted{App: a.ID.Seq, Name: in.Name, User: in.User, Queue: a.leaf, Type: in.Type, Tags: in.Tags,
-		Priority: min(in.Priority, b.conf.MaxPriority), AM: in.AM, Unmanaged: in.Unmanaged, KeepContainers: in.KeepContainers, MaxAttempts: attempts,
-		LifetimeMillis: lifetime, ValidityMillis: in.ValidityMillis, Context: in.Context, AMPlaces: in.AMPlaces, AMStrict: in.AMStrict})
+	b.apply(&event.ApplicationSubmitted{App: a.ID.Seq, Name: in.Name, User: in.User, Queue: a.leaf, Type: in.Type,
+		Tags:     in.Tags,
+		Priority: min(in.Priority, b.conf.MaxPriority), AM: in.AM, Unmanaged: in.Unmanaged, KeepContainers: in.KeepContainers,
+		MaxAttempts:    attempts,
+		LifetimeMillis: lifetime, ValidityMillis: in.ValidityMillis, Context: in.Context, AMPlaces: in.AMPlaces,
+		AMStrict: in.AMStrict})
 	b.labelled(a)
 }
 
@@ -139,7 +143,8 @@ func (b *builder) attemptEnded(a application, at statestore.Attempt) {
 		final = yarn.FinalKilled
 	}
 	counts := at.State == yarn.AppFailed && !excused(at.ExitStatus)
-	b.apply(&event.AttemptEnded{App: app, Final: final, Counts: counts, Diagnostics: at.Diagnostics, TrackingURL: at.TrackingURL})
+	b.apply(&event.AttemptEnded{App: app, Final: final, Counts: counts, Diagnostics: at.Diagnostics,
+		TrackingURL: at.TrackingURL})
 }
 
 // excused reports whether the end of an AM's container does not count as a failure, as in YARN's
@@ -178,7 +183,8 @@ func (b *builder) goesOn(a application) {
 		b.ended(a, yarn.AppFinished, last.Diagnostics)
 		b.result.Ended++
 	case b.err != nil:
-	case last.State == yarn.AppKilled, b.st.Apps.Get(b.st.Apps.Find(a.ID.Seq)).Failures >= b.st.Apps.Get(b.st.Apps.Find(a.ID.Seq)).MaxAttempts:
+	case last.State == yarn.AppKilled, b.st.Apps.Get(b.st.Apps.Find(a.ID.Seq)).Failures >= b.st.Apps.Get(
+		b.st.Apps.Find(a.ID.Seq)).MaxAttempts:
 		b.ended(a, last.State, fmt.Sprintf("Attempt %d was the last. %s", last.Number, last.Diagnostics))
 		b.result.Ended++
 	default:

@@ -31,7 +31,8 @@ type network struct {
 }
 
 func newNetwork() *network {
-	return &network{handlers: map[string]func(context.Context, string, []byte) ([]byte, error){}, cut: map[string]bool{}, refuse: map[string]bool{}}
+	return &network{handlers: map[string]func(context.Context, string, []byte) ([]byte, error){}, cut: map[string]bool{},
+		refuse: map[string]bool{}}
 }
 
 func (n *network) set(f func()) {
@@ -125,7 +126,8 @@ func (s *sequencer) Do(ctx context.Context, req input.Request) (input.Reply, uin
 	if err != nil {
 		return nil, 0, err
 	}
-	return &input.SubmitApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: 1, Seq: 9}, Queue: "root.a"}, s.index, nil
+	return &input.SubmitApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: 1, Seq: 9}, Queue: "root.a"}, s.index,
+		nil
 }
 
 // replica is a Forwarder with its dependencies.
@@ -189,7 +191,8 @@ func TestLocalAndForwardedInputs(t *testing.T) {
 func TestRefusalOfThePlannerIsAReply(t *testing.T) {
 	a := answerTo(input.Refuse(request.Input, input.Refusef(input.QueueFull, "wait", "full")), 3, nil)
 	o := resultOf(request.Input, a.encode())
-	if f := o.reply.Refused(); o.kind != verdictDone || o.err != nil || f == nil || f.Reason != input.QueueFull || o.index != 3 {
+	if f := o.reply.Refused(); o.kind != verdictDone || o.err != nil || f == nil || f.Reason != input.QueueFull ||
+		o.index != 3 {
 		t.Errorf("resultOf a refusal = %+v, want it done at index 3 and refused with %s",
 			o, input.QueueFull)
 	}
@@ -232,13 +235,19 @@ func TestHoldExpires(t *testing.T) {
 	}{
 		"no leader":   {func(*network, *replica, *replica) {}, ErrStandby},
 		"unreachable": {func(n *network, _, b *replica) { n.refuse["a"] = true; b.tracker.Set(leaderA) }, ErrStandby},
-		"not leading": {func(_ *network, a, b *replica) { b.tracker.Set(leaderA); a.seq.script = endless("NOT_LEADER") }, ErrStandby},
+		"not leading": {func(_ *network, a, b *replica) {
+			b.tracker.Set(leaderA)
+			a.seq.script = endless("NOT_LEADER")
+		}, ErrStandby},
 		"always busy": {func(_ *network, a, b *replica) { b.tracker.Set(leaderA); a.seq.script = endless("BUSY") }, ErrBusy},
 		"once unknown": {func(_ *network, a, b *replica) {
 			b.tracker.Set(leaderA)
 			a.seq.script = append([]error{&seqError{code: "UNKNOWN_OUTCOME"}}, endless("NOT_LEADER")...)
 		}, ErrUnknownOutcome},
-		"reply always lost": {func(n *network, _, b *replica) { n.drop = 1 << 20; b.tracker.Set(leaderA) }, ErrUnknownOutcome},
+		"reply always lost": {func(n *network, _, b *replica) {
+			n.drop = 1 << 20
+			b.tracker.Set(leaderA)
+		}, ErrUnknownOutcome},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -288,7 +297,8 @@ func TestUnknownOutcomeIsRepeatedWithTheSameRequest(t *testing.T) {
 		a.tracker.Set(here(leaderA))
 		b.tracker.Set(leaderA)
 		n.drop = 2
-		a.seq.script = []error{nil, nil, &seqError{code: "UNKNOWN_OUTCOME"}, &seqError{code: "NOT_LEADER"}, &seqError{code: "BUSY", after: 30}}
+		a.seq.script = []error{nil, nil, &seqError{code: "UNKNOWN_OUTCOME"}, &seqError{code: "NOT_LEADER"},
+			&seqError{code: "BUSY", after: 30}}
 		b.must(t)
 		if a.seq.calls != 6 || len(n.seen) != 6 {
 			t.Fatalf("%d tries", a.seq.calls)
@@ -431,7 +441,8 @@ func TestVersions(t *testing.T) {
 
 func FuzzWire(f *testing.F) {
 	f.Add(encodeRequest(request))
-	for _, a := range []answer{{status: statusDone, index: 4, reply: []byte{0}}, {status: statusBusy, retryAfterMillis: 5}, {status: statusRefused, code: "C", text: "t"}, {status: statusUnknown}} {
+	for _, a := range []answer{{status: statusDone, index: 4, reply: []byte{0}}, {status: statusBusy, retryAfterMillis: 5},
+		{status: statusRefused, code: "C", text: "t"}, {status: statusUnknown}} {
 		f.Add(a.encode())
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

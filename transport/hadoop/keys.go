@@ -101,7 +101,8 @@ type Effect uint8
 const (
 	Harmless Effect = iota // nothing: the key tunes what rmd does not have, or does in any case
 	Visible                // users see another behavior than with a Java ResourceManager
-	Fatal                  // clients or nodes would be refused, or rules of access would not apply; the replica does not start
+	// clients or nodes would be refused, or rules of access would not apply; the replica does not start
+	Fatal
 )
 
 func (e Effect) String() string { return [...]string{"harmless", "visible", "fatal"}[e] }
@@ -127,19 +128,30 @@ const (
 var concerns = []part{
 	{"hadoop.http.", Visible, whyOther, ""},
 	{"hadoop.registry.", Harmless, whyOther, ""},
-	{"hadoop.rpc.protection", Fatal, "this quality of protection does not exist", "write authentication, integrity, privacy, or a list of them"},
+	{"hadoop.rpc.protection", Fatal, "this quality of protection does not exist",
+		"write authentication, integrity, privacy, or a list of them"},
 	{"hadoop.security.", Visible, whyOther, ""},
-	{"hadoop.security.authentication", Fatal, "only simple and kerberos are offered, and rmd would take everyone's word for who they are", "set it to simple or kerberos here and in the files of clients and nodes, or keep the Java ResourceManager"},
+	{"hadoop.security.authentication", Fatal,
+		"only simple and kerberos are offered, and rmd would take everyone's word for who they are",
+		"set it to simple or kerberos here and in the files of clients and nodes, or keep the Java ResourceManager"},
 	{"hadoop.security.credential.", Harmless, "", ""},
 	{"hadoop.security.crypto.", Harmless, "", ""},
 	{"hadoop.security.key.provider.", Harmless, "", ""},
 	{"hadoop.security.random.", Harmless, "", ""},
-	{"hadoop.security.sasl.mechanism", Fatal, "rmd authenticates tokens with DIGEST-MD5 only, so every AM and node would be refused", "set it to DIGEST-MD5 here and in the files of clients and nodes"},
-	{"hadoop.security.saslproperties.resolver.class", Fatal, "the protection that this class chooses for a connection would not apply", "remove the key and write hadoop.rpc.protection, or use IngressPortBasedResolver or WhitelistBasedResolver"},
-	{"hadoop.security.secret-manager.key-generator.algorithm", Fatal, "rmd does not sign tokens with this algorithm, so nodes would refuse every container", "write " + strings.Join(yarn.HMACNames(), ", ") + " here and in the files of all NodeManagers"},
+	{"hadoop.security.sasl.mechanism", Fatal,
+		"rmd authenticates tokens with DIGEST-MD5 only, so every AM and node would be refused",
+		"set it to DIGEST-MD5 here and in the files of clients and nodes"},
+	{"hadoop.security.saslproperties.resolver.class", Fatal,
+		"the protection that this class chooses for a connection would not apply",
+		"remove the key and write hadoop.rpc.protection, or use IngressPortBasedResolver or WhitelistBasedResolver"},
+	{"hadoop.security.secret-manager.key-generator.algorithm", Fatal,
+		"rmd does not sign tokens with this algorithm, so nodes would refuse every container",
+		"write " + strings.Join(yarn.HMACNames(), ", ") + " here and in the files of all NodeManagers"},
 	{"ipc.server.", Harmless, "rmd has its own bounds of connections, calls and times", ""},
 	{"yarn.am.", Visible, whyOther, ""},
-	{"yarn.authorization-provider", Fatal, "lists of users and groups are the only provider, and the rules of this one would not apply", "write the rules as ACLs of queues, and remove the key"},
+	{"yarn.authorization-provider", Fatal,
+		"lists of users and groups are the only provider, and the rules of this one would not apply",
+		"write the rules as ACLs of queues, and remove the key"},
 	{"yarn.cluster.", Visible, whyOther, ""},
 	{"yarn.federation.", Visible, whyOther, ""},
 	{"yarn.node-attribute.", Visible, whyOther, ""},
@@ -155,13 +167,17 @@ var concerns = []part{
 	{"yarn.resourcemanager.ha.enabled", Harmless, "", ""},
 	{"yarn.resourcemanager.ha.id", Harmless, "the id is that of rmd.yaml", ""},
 	{"yarn.resourcemanager.leveldb-state-store.", Harmless, whyLog, ""},
-	{"yarn.resourcemanager.node-labels.provider", Visible, "a program gives nodes their labels through yarn rmadmin, REST or rmd label", ""},
-	{"yarn.resourcemanager.node-labels.provider.", Visible, "a program gives nodes their labels through yarn rmadmin, REST or rmd label", ""},
+	{"yarn.resourcemanager.node-labels.provider", Visible,
+		"a program gives nodes their labels through yarn rmadmin, REST or rmd label", ""},
+	{"yarn.resourcemanager.node-labels.provider.", Visible,
+		"a program gives nodes their labels through yarn rmadmin, REST or rmd label", ""},
 	{"yarn.resourcemanager.opportunistic-container-allocation.", Visible, "opportunistic containers are not offered", ""},
 	{"yarn.resourcemanager.recovery.", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.reservation-system.", Visible, "the reservation system is not offered", ""},
 	{"yarn.resourcemanager.resource-profiles.", Visible, "resource profiles are not offered", ""},
-	{"yarn.resourcemanager.scheduler.class", Fatal, "the scheduler is the capacity scheduler, and the queues of another one would be missing", "convert its queues (\"yarn fs2cs\" for the FairScheduler), and set the class to CapacityScheduler"},
+	{"yarn.resourcemanager.scheduler.class", Fatal,
+		"the scheduler is the capacity scheduler, and the queues of another one would be missing",
+		"convert its queues (\"yarn fs2cs\" for the FairScheduler), and set the class to CapacityScheduler"},
 	{"yarn.resourcemanager.state-store.", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.store.", Harmless, whyLog, ""},
 	{"yarn.resourcemanager.system-metrics-publisher.", Visible, "nothing is published to a timeline service", ""},
@@ -207,7 +223,8 @@ func IgnoredKeys(conf *hadoopconf.Config, queues func(name string) bool) []Ignor
 	var out []Ignored
 	for _, p := range conf.Properties() {
 		c := concern(p.Name)
-		if c.why == "" || Honored(p.Name) || isNatural(p.Name, strings.TrimSpace(p.Value)) || queues(p.Name) && c.effect != Fatal {
+		if c.why == "" || Honored(p.Name) || isNatural(p.Name, strings.TrimSpace(p.Value)) ||
+			queues(p.Name) && c.effect != Fatal {
 			continue
 		}
 		out = append(out, Ignored{Name: p.Name, Value: p.Value, Origin: p.Origin(), Why: c.why, Effect: c.effect, Do: c.do})

@@ -25,7 +25,8 @@ func written(t *testing.T, dirs ...string) map[string]string {
 	out := map[string]string{}
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".pb.go") || d.Name() == "keys.go" {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+				strings.HasSuffix(path, ".pb.go") || d.Name() == "keys.go" {
 				return err
 			}
 			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -50,7 +51,8 @@ func written(t *testing.T, dirs ...string) map[string]string {
 }
 
 func isKey(s string) bool {
-	return !strings.ContainsAny(s, " %:;/=\n") && slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(s, f) && len(s) > len(f) })
+	return !strings.ContainsAny(s, " %:;/=\n") &&
+		slices.ContainsFunc(families, func(f string) bool { return strings.HasPrefix(s, f) && len(s) > len(f) })
 }
 
 // TestKeyTableMatchesSources compares the table with the sources: the sources read every key of the
@@ -62,7 +64,8 @@ func TestKeyTableMatchesSources(t *testing.T) {
 		"hadoop.proxyuser.":           {""},
 	}
 	found["hadoop.security.group.mapping."] = "put together in package groups"
-	for _, key := range []string{"hadoop.security.authentication", "hadoop.rpc.protection", "hadoop.security.saslproperties.resolver.class"} {
+	for _, key := range []string{"hadoop.security.authentication", "hadoop.rpc.protection",
+		"hadoop.security.saslproperties.resolver.class"} {
 		delete(found, key) // another value than the natural ones is fatal
 	}
 	delete(found, "hadoop.conf_dir") // rmd's own
@@ -90,7 +93,8 @@ func TestKeyTableMatchesSources(t *testing.T) {
 			t.Errorf("%s is in the table, and nothing reads it", key)
 		}
 	}
-	if !slices.IsSorted(honored) || !slices.IsSorted(replicaKeys) || !slices.IsSortedFunc(concerns, func(a, b part) int { return strings.Compare(a.name, b.name) }) {
+	if !slices.IsSorted(honored) || !slices.IsSorted(replicaKeys) ||
+		!slices.IsSortedFunc(concerns, func(a, b part) int { return strings.Compare(a.name, b.name) }) {
 		t.Error("a table is not in order")
 	}
 	for name := range natural {
@@ -102,10 +106,14 @@ func TestKeyTableMatchesSources(t *testing.T) {
 
 func TestIgnoredKeys(t *testing.T) {
 	conf := read(t, "yarn.resourcemanager.store.class", "ZKRMStateStore", "yarn.resourcemanager.zk-address", "zk1:2181",
-		"yarn.resourcemanager.recovery.enabled", "true", "yarn.resourcemanager.hostname.rm1", "h1", "yarn.resourcemanager.hostname.rm1.x", "odd",
-		"yarn.nodemanager.aux-services", "mapreduce_shuffle", "fs.defaultFS", "hdfs://nn", "yarn.client.failover-sleep-base-ms", "50",
-		"yarn.resourcemanager.connect.retry-interval.ms", "200", "yarn.scheduler.capacity.root.queues", "default", "yarn.node-labels.enabled", "true", "yarn.node-labels.fs-store.root-dir", "hdfs:///labels",
-		"hadoop.security.authentication", "certificate", "hadoop.proxyuser.oozie.hosts", "*", "yarn.resourcemanager.scheduler.monitor.enable", "true",
+		"yarn.resourcemanager.recovery.enabled", "true", "yarn.resourcemanager.hostname.rm1", "h1",
+		"yarn.resourcemanager.hostname.rm1.x", "odd",
+		"yarn.nodemanager.aux-services", "mapreduce_shuffle", "fs.defaultFS", "hdfs://nn",
+		"yarn.client.failover-sleep-base-ms", "50",
+		"yarn.resourcemanager.connect.retry-interval.ms", "200", "yarn.scheduler.capacity.root.queues", "default",
+		"yarn.node-labels.enabled", "true", "yarn.node-labels.fs-store.root-dir", "hdfs:///labels",
+		"hadoop.security.authentication", "certificate", "hadoop.proxyuser.oozie.hosts", "*",
+		"yarn.resourcemanager.scheduler.monitor.enable", "true",
 		"yarn.resourcemanager.color", "red", "mapreduce.framework.name", "yarn", "yarn.resourcemanager.ha.enabled", "true")
 	var got []string
 	for _, k := range IgnoredKeys(conf, capacity.Relevant) {
@@ -114,7 +122,8 @@ func TestIgnoredKeys(t *testing.T) {
 			t.Errorf("ignored key %s: why %q, origin %q, want both", k.Name, k.Why, k.Origin)
 		}
 	}
-	want := []string{"hadoop.security.authentication", "yarn.node-labels.fs-store.root-dir", "yarn.resourcemanager.color", "yarn.resourcemanager.hostname.rm1.x",
+	want := []string{"hadoop.security.authentication", "yarn.node-labels.fs-store.root-dir", "yarn.resourcemanager.color",
+		"yarn.resourcemanager.hostname.rm1.x",
 		"yarn.resourcemanager.store.class", "yarn.resourcemanager.zk-address"}
 	if !slices.Equal(got, want) {
 		t.Errorf("ignored are\n%v, not\n%v", got, want)
@@ -127,15 +136,23 @@ func TestFatalKeys(t *testing.T) {
 		name, value string
 		fatal       bool
 	}{
-		{"hadoop.security.authentication", "certificate", true}, {"hadoop.security.authentication", "simple", false}, {"hadoop.security.authentication", "kerberos", false},
-		{"hadoop.security.saslproperties.resolver.class", "com.example.Resolver", true}, {"hadoop.security.saslproperties.resolver.class", whitelistResolver, false}, {"hadoop.security.saslproperties.resolver.class", ingressResolver, false},
+		{"hadoop.security.authentication", "certificate", true}, {"hadoop.security.authentication", "simple", false},
+		{"hadoop.security.authentication", "kerberos", false},
+		{"hadoop.security.saslproperties.resolver.class", "com.example.Resolver", true},
+		{"hadoop.security.saslproperties.resolver.class", whitelistResolver, false},
+		{"hadoop.security.saslproperties.resolver.class", ingressResolver, false},
 		{"hadoop.security.sasl.mechanism", "SCRAM-SHA-256", true}, {"hadoop.security.sasl.mechanism", "DIGEST-MD5", false},
-		{"hadoop.security.secret-manager.key-generator.algorithm", "HmacMD5", true}, {"hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", false},
-		{"hadoop.rpc.protection", "secrecy", true}, {"hadoop.rpc.protection", "privacy,authentication", false}, {"hadoop.rpc.protection", "Privacy", false},
+		{"hadoop.security.secret-manager.key-generator.algorithm", "HmacMD5", true},
+		{"hadoop.security.secret-manager.key-generator.algorithm", "HmacSHA256", false},
+		{"hadoop.rpc.protection", "secrecy", true}, {"hadoop.rpc.protection", "privacy,authentication", false},
+		{"hadoop.rpc.protection", "Privacy", false},
 		{"yarn.authorization-provider", "org.apache.ranger.authorization.yarn.authorizer.RangerYarnAuthorizer", true},
-		{"yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler", true},
-		{"yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler", true},
-		{"yarn.resourcemanager.scheduler.class", "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler", false},
+		{"yarn.resourcemanager.scheduler.class",
+			"org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler", true},
+		{"yarn.resourcemanager.scheduler.class",
+			"org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler", true},
+		{"yarn.resourcemanager.scheduler.class",
+			"org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler", false},
 		{"yarn.resourcemanager.zk-address", "zk1:2181", false},
 	} {
 		got := FatalKeys(read(t, c.name, c.value), capacity.Relevant)

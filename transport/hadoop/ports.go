@@ -150,7 +150,8 @@ func (f *Ports) Close() error {
 
 // standbyCodes are the codes of the forwarder's errors after which another replica, or this one
 // later, may answer.
-var standbyCodes = map[string]bool{"STANDBY": true, "NO_LEADER": true, "NOT_LEADER": true, "BUSY": true, "UNKNOWN_OUTCOME": true}
+var standbyCodes = map[string]bool{"STANDBY": true, "NO_LEADER": true, "NOT_LEADER": true, "BUSY": true,
+	"UNKNOWN_OUTCOME": true}
 
 // translate converts an error of the forwarder to an exception on which Hadoop's clients fail over.
 // It returns nil for other errors.

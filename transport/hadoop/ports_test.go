@@ -21,17 +21,24 @@ func TestAddresses(t *testing.T) {
 		client, admin  string
 		listen, public string // addresses of the tracker port
 	}{
-		"nothing":     {nil, "0.0.0.0:8032", "0.0.0.0:8033", "0.0.0.0:8031", "0.0.0.0:8031"},
-		"host":        {[]string{"yarn.resourcemanager.hostname", "h"}, "h:8032", "h:8033", "h:8031", "h:8031"},
-		"own host":    {[]string{"yarn.resourcemanager.hostname", "h", "yarn.resourcemanager.hostname.rm1", "h1"}, "h1:8032", "h1:8033", "h1:8031", "h1:8031"},
-		"own address": {[]string{"yarn.resourcemanager.address", "h:1", "yarn.resourcemanager.address.rm1", "h1:2", "yarn.resourcemanager.address.rm2", "h2:3"}, "h1:2", "0.0.0.0:8033", "0.0.0.0:8031", "0.0.0.0:8031"},
-		"no port":     {[]string{"yarn.resourcemanager.address", "h"}, "h:8032", "0.0.0.0:8033", "0.0.0.0:8031", "0.0.0.0:8031"},
-		"six":         {[]string{"yarn.resourcemanager.address", "::1", "yarn.resourcemanager.admin.address", "[::1]:5"}, "[::1]:8032", "[::1]:5", "0.0.0.0:8031", "0.0.0.0:8031"},
-		"six, closed": {[]string{"yarn.resourcemanager.address", "[::1]"}, "[::1]:8032", "0.0.0.0:8033", "0.0.0.0:8031", "0.0.0.0:8031"},
-		"bound":       {[]string{"yarn.resourcemanager.hostname", "h", "yarn.resourcemanager.bind-host", "0.0.0.0", "yarn.resourcemanager.resource-tracker.address.rm1", "h:7"}, "h:8032", "h:8033", "0.0.0.0:7", "h:7"},
+		"nothing": {nil, "0.0.0.0:8032", "0.0.0.0:8033", "0.0.0.0:8031", "0.0.0.0:8031"},
+		"host":    {[]string{"yarn.resourcemanager.hostname", "h"}, "h:8032", "h:8033", "h:8031", "h:8031"},
+		"own host": {[]string{"yarn.resourcemanager.hostname", "h", "yarn.resourcemanager.hostname.rm1", "h1"}, "h1:8032",
+			"h1:8033", "h1:8031", "h1:8031"},
+		"own address": {[]string{"yarn.resourcemanager.address", "h:1", "yarn.resourcemanager.address.rm1", "h1:2",
+			"yarn.resourcemanager.address.rm2", "h2:3"}, "h1:2", "0.0.0.0:8033", "0.0.0.0:8031", "0.0.0.0:8031"},
+		"no port": {[]string{"yarn.resourcemanager.address", "h"}, "h:8032", "0.0.0.0:8033", "0.0.0.0:8031",
+			"0.0.0.0:8031"},
+		"six": {[]string{"yarn.resourcemanager.address", "::1", "yarn.resourcemanager.admin.address", "[::1]:5"},
+			"[::1]:8032", "[::1]:5", "0.0.0.0:8031", "0.0.0.0:8031"},
+		"six, closed": {[]string{"yarn.resourcemanager.address", "[::1]"}, "[::1]:8032", "0.0.0.0:8033", "0.0.0.0:8031",
+			"0.0.0.0:8031"},
+		"bound": {[]string{"yarn.resourcemanager.hostname", "h", "yarn.resourcemanager.bind-host", "0.0.0.0",
+			"yarn.resourcemanager.resource-tracker.address.rm1", "h:7"}, "h:8032", "h:8033", "0.0.0.0:7", "h:7"},
 	} {
 		a, err := AddressesOf(read(t, c.pairs...), "rm1")
-		if err != nil || a.Client.Public != c.client || a.Admin.Public != c.admin || a.Tracker != (Address{c.listen, c.public}) {
+		if err != nil || a.Client.Public != c.client || a.Admin.Public != c.admin ||
+			a.Tracker != (Address{c.listen, c.public}) {
 			t.Errorf("AddressesOf, %s = %+v, %v, want client %s, admin %s, tracker %s listening on %s",
 				what, a, err, c.client, c.admin, c.public, c.listen)
 		}
@@ -40,13 +47,16 @@ func TestAddresses(t *testing.T) {
 
 // TestAddressFaults checks that one error lists all invalid addresses.
 func TestAddressFaults(t *testing.T) {
-	_, err := AddressesOf(read(t, "yarn.resourcemanager.address", "h:x", "yarn.resourcemanager.scheduler.address", ":1", "yarn.resourcemanager.resource-tracker.address", "a:b:1",
+	_, err := AddressesOf(read(t, "yarn.resourcemanager.address", "h:x", "yarn.resourcemanager.scheduler.address", ":1",
+		"yarn.resourcemanager.resource-tracker.address", "a:b:1",
 		"yarn.resourcemanager.admin.address", "h:70000"), "rm1")
 	if err == nil {
 		t.Fatal("they are taken")
 	}
-	for _, says := range []string{"yarn.resourcemanager.address: \"h:x\": the port", "yarn.resourcemanager.scheduler.address: \":1\" is not HOST:PORT",
-		"yarn.resourcemanager.resource-tracker.address: \"a:b:1\" is not", "yarn.resourcemanager.admin.address: \"h:70000\": the port"} {
+	for _, says := range []string{"yarn.resourcemanager.address: \"h:x\": the port",
+		"yarn.resourcemanager.scheduler.address: \":1\" is not HOST:PORT",
+		"yarn.resourcemanager.resource-tracker.address: \"a:b:1\" is not",
+		"yarn.resourcemanager.admin.address: \"h:70000\": the port"} {
 		if !strings.Contains(err.Error(), says) {
 			t.Errorf("%q is not said: %v", says, err)
 		}
@@ -68,10 +78,12 @@ func config(t *testing.T, f func() error) Config {
 	for _, p := range ports {
 		p.of(&a).Listen = "127.0.0.1:0"
 	}
-	port := Port{Protocols: []ipc.Protocol{{Name: testProtocol, Methods: map[string]ipc.Method{"getClusterMetrics": ipc.Handle(
-		func(context.Context, *ipc.Call, *proto.GetClusterMetricsRequestProto) (*proto.GetClusterMetricsResponseProto, error) {
-			return &proto.GetClusterMetricsResponseProto{}, f()
-		})}}}, Password: func(context.Context, []byte) (string, []byte, error) {
+	port := Port{Protocols: []ipc.Protocol{{Name: testProtocol,
+		Methods: map[string]ipc.Method{"getClusterMetrics": ipc.Handle(
+			func(context.Context, *ipc.Call, *proto.GetClusterMetricsRequestProto) (*proto.GetClusterMetricsResponseProto,
+				error) {
+				return &proto.GetClusterMetricsResponseProto{}, f()
+			})}}}, Password: func(context.Context, []byte) (string, []byte, error) {
 		return "", nil, ipc.InvalidToken("none is known")
 	}}
 	return Config{Logger: hclog.NewNullLogger(), Addresses: a, Client: port, Scheduler: port, Tracker: port, Admin: port}
@@ -92,7 +104,8 @@ func TestOnePortTaken(t *testing.T) {
 	client := free.Addr().String()
 	_ = free.Close()
 	cfg.Addresses.Client.Listen, cfg.Addresses.Admin.Listen = client, taken.Addr().String()
-	if _, err := Open(cfg); err == nil || !strings.Contains(err.Error(), "hadoop's admin port: ") || !strings.Contains(err.Error(), taken.Addr().String()) {
+	if _, err := Open(cfg); err == nil || !strings.Contains(err.Error(), "hadoop's admin port: ") ||
+		!strings.Contains(err.Error(), taken.Addr().String()) {
 		t.Fatalf("opened: %v", err)
 	}
 	if nc, err := net.Dial("tcp", client); err == nil {
@@ -130,15 +143,18 @@ func TestErrorsOfTheSubmitter(t *testing.T) {
 	cfg.FrameMax = 192 << 20 / 2
 	f, client, ctx := openWithClient(t, cfg)
 	call := func(port int) error {
-		return client.Call(ctx, ipc.Target{Address: f.Addrs()[port].String(), Protocol: testProtocol, User: "ann"}, "getClusterMetrics",
+		return client.Call(ctx, ipc.Target{Address: f.Addrs()[port].String(), Protocol: testProtocol, User: "ann"},
+			"getClusterMetrics",
 			&proto.GetClusterMetricsRequestProto{}, &proto.GetClusterMetricsResponseProto{})
 	}
 	for _, c := range []struct {
 		err   error
 		class string
 	}{
-		{coded("STANDBY"), ipc.ClassStandby}, {fmt.Errorf("wrapped: %w", coded("NO_LEADER")), ipc.ClassStandby}, {coded("BUSY"), ipc.ClassStandby},
-		{coded("UNKNOWN_OUTCOME"), ipc.ClassStandby}, {coded("NOT_LEADER"), ipc.ClassStandby}, {context.DeadlineExceeded, ipc.ClassStandby},
+		{coded("STANDBY"), ipc.ClassStandby}, {fmt.Errorf("wrapped: %w", coded("NO_LEADER")), ipc.ClassStandby},
+		{coded("BUSY"), ipc.ClassStandby},
+		{coded("UNKNOWN_OUTCOME"), ipc.ClassStandby}, {coded("NOT_LEADER"), ipc.ClassStandby},
+		{context.DeadlineExceeded, ipc.ClassStandby},
 		{coded("TOO_LARGE"), ipc.ClassYarn}, {errors.New("odd"), ipc.ClassYarn}, {ipc.Denied("no"), ipc.ClassAccessControl},
 	} {
 		fails = c.err
@@ -166,7 +182,8 @@ func TestStandbyPorts(t *testing.T) {
 		if port == 1 {
 			to.Token = &ipc.Token{Identifier: []byte("any"), Password: []byte("any")}
 		}
-		err := client.Call(ctx, to, "getClusterMetrics", &proto.GetClusterMetricsRequestProto{}, &proto.GetClusterMetricsResponseProto{})
+		err := client.Call(ctx, to, "getClusterMetrics", &proto.GetClusterMetricsRequestProto{},
+			&proto.GetClusterMetricsResponseProto{})
 		var got *ipc.RemoteError
 		if standby := errors.As(err, &got) && got.Class == ipc.ClassStandby; standby != (port != 3) {
 			t.Errorf("port %d: %v", port, err)

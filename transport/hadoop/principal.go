@@ -38,7 +38,9 @@ func Principal(conf *hadoopconf.Config, id string) (gss.Principal, error) {
 	case err != nil:
 		return p, fmt.Errorf("%s: %q: %w: write SERVICE/_HOST@REALM", principalKey, name, err)
 	case len(p.Components) != 2:
-		return p, fmt.Errorf("%s: Kerberos principal name does NOT have the expected hostname part: %s: write SERVICE/_HOST@REALM", principalKey, name)
+		return p,
+			fmt.Errorf("%s: Kerberos principal name does NOT have the expected hostname part: %s: write SERVICE/_HOST@REALM",
+				principalKey, name)
 	}
 	return p, nil
 }
@@ -59,7 +61,8 @@ func clientHost(conf *hadoopconf.Config, id string) (string, error) {
 	}
 	names, err := net.LookupAddr(host)
 	if err != nil || len(names) == 0 {
-		return "", fmt.Errorf("the address %s has no name for _HOST: write the host's name in yarn.resourcemanager.address, or in the principal (%v)", host, err)
+		return "",
+			fmt.Errorf("the address %s has no name for _HOST: write the host's name in yarn.resourcemanager.address, or in the principal (%v)", host, err)
 	}
 	return strings.TrimSuffix(names[0], "."), nil
 }

@@ -38,7 +38,9 @@ func chooserOf(conf *hadoopconf.Config, usual ipc.Protection, log hclog.Logger) 
 	case whitelistResolver:
 		return byAddress(conf, usual, log)
 	default:
-		return nil, fmt.Errorf("%s: the class %s cannot be run here: remove the key and write hadoop.rpc.protection, or use %s or %s", resolverKey, class, ingressResolver, whitelistResolver)
+		return nil,
+			fmt.Errorf("%s: the class %s cannot be run here: remove the key and write hadoop.rpc.protection, or use %s or %s",
+				resolverKey, class, ingressResolver, whitelistResolver)
 	}
 }
 
@@ -91,7 +93,8 @@ func byAddress(conf *hadoopconf.Config, usual ipc.Protection, log hclog.Logger) 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q is not a number of seconds", cacheKey, conf.Value(cacheKey, ""))
 		}
-		variable, err := openWhitelist(variableKey, conf.Value(variableKey, "/etc/hadoop/whitelist"), time.Duration(seconds)*time.Second, log)
+		variable, err := openWhitelist(variableKey, conf.Value(variableKey, "/etc/hadoop/whitelist"),
+			time.Duration(seconds)*time.Second, log)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +162,8 @@ func (w *whitelist) read() error {
 		return fmt.Errorf("%s: %s: %w", w.key, w.path, err)
 	}
 	if len(unknown) > 0 {
-		w.log.Warn("names in a white list have no address, so they stand for nothing", "key", w.key, "file", w.path, "names", strings.Join(unknown, " "))
+		w.log.Warn("names in a white list have no address, so they stand for nothing", "key", w.key, "file", w.path, "names",
+			strings.Join(unknown, " "))
 	}
 	w.list = list
 	return nil

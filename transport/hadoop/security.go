@@ -32,7 +32,8 @@ type Security struct {
 // SecurityOf reads the security of a replica's ports from Hadoop's files, and its keytab. short maps
 // principals to users. log gets a warning when the keytab cannot be read again. Each error says what
 // to do.
-func SecurityOf(conf *hadoopconf.Config, id string, short func(string) (string, error), log hclog.Logger) (Security, error) {
+func SecurityOf(conf *hadoopconf.Config, id string, short func(string) (string, error),
+	log hclog.Logger) (Security, error) {
 	s, err := SecurityToNodes(conf)
 	if err != nil {
 		return s, err
@@ -66,7 +67,8 @@ func protection(conf *hadoopconf.Config, key, def string) (ipc.Protection, error
 func parseProtection(list string) ipc.Protection {
 	var p ipc.Protection
 	for _, name := range hadoopconf.List(list) {
-		i := slices.IndexFunc([]string{"authentication", "integrity", "privacy"}, func(n string) bool { return strings.EqualFold(n, name) })
+		i := slices.IndexFunc([]string{"authentication", "integrity", "privacy"},
+			func(n string) bool { return strings.EqualFold(n, name) })
 		if i < 0 {
 			return 0
 		}
@@ -100,13 +102,17 @@ func (s Security) auth(without ipc.Auth) ipc.Auth {
 }
 
 // kerberosOf reads the principal of this replica and its keys.
-func kerberosOf(conf *hadoopconf.Config, id string, short func(string) (string, error), log hclog.Logger) (*ipc.Kerberos, error) {
+func kerberosOf(conf *hadoopconf.Config, id string, short func(string) (string, error),
+	log hclog.Logger) (*ipc.Kerberos, error) {
 	pattern, path := conf.Value(principalKey, ""), conf.Value(keytabKey, "")
 	switch {
 	case pattern == "":
-		return nil, fmt.Errorf("%s is missing, and hadoop.security.authentication is kerberos: name the service, for instance rm/_HOST@EXAMPLE.COM", principalKey)
+		return nil,
+			fmt.Errorf("%s is missing, and hadoop.security.authentication is kerberos: name the service, for instance rm/_HOST@EXAMPLE.COM", principalKey)
 	case path == "":
-		return nil, fmt.Errorf("%s is missing, and hadoop.security.authentication is kerberos: name the file with the keys of %s", keytabKey, pattern)
+		return nil,
+			fmt.Errorf("%s is missing, and hadoop.security.authentication is kerberos: name the file with the keys of %s",
+				keytabKey, pattern)
 	}
 	name, err := Principal(conf, id)
 	if err != nil {

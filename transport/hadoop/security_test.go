@@ -48,12 +48,15 @@ func TestSecurityOf(t *testing.T) {
 		"simple":       {id: "rm1", pairs: []string{"hadoop.security.authentication", "simple"}},
 		"host":         {id: "rm1", pairs: kerberos, want: "rm/one.example"},
 		"written host": {id: "rm1", pairs: change(principalKey, "rm/one.example@EXAMPLE"), want: "rm/one.example"},
-		"other host":   {id: "rm2", pairs: kerberos, want: "no AES key of rm/two.example@EXAMPLE, only of: rm/one.example@EXAMPLE", fails: true},
+		"other host": {id: "rm2", pairs: kerberos,
+			want: "no AES key of rm/two.example@EXAMPLE, only of: rm/one.example@EXAMPLE", fails: true},
 		"no principal": {id: "rm1", pairs: change(principalKey, ""), want: "name the service", fails: true},
 		"no keytab":    {id: "rm1", pairs: change(keytabKey, ""), want: "name the file", fails: true},
 		"missing file": {id: "rm1", pairs: change(keytabKey, "/nowhere/keytab"), want: "/nowhere/keytab", fails: true},
-		"no host part": {id: "rm1", pairs: change(principalKey, "rm@EXAMPLE"), want: "Kerberos principal name does NOT have the expected hostname part: rm@EXAMPLE", fails: true},
-		"protection":   {id: "rm1", pairs: []string{"hadoop.rpc.protection", "secrecy"}, want: "write authentication, integrity, privacy", fails: true},
+		"no host part": {id: "rm1", pairs: change(principalKey, "rm@EXAMPLE"),
+			want: "Kerberos principal name does NOT have the expected hostname part: rm@EXAMPLE", fails: true},
+		"protection": {id: "rm1", pairs: []string{"hadoop.rpc.protection", "secrecy"},
+			want: "write authentication, integrity, privacy", fails: true},
 	} {
 		s, err := SecurityOf(read(t, c.pairs...), c.id, short, hclog.NewNullLogger())
 		switch {
@@ -73,7 +76,8 @@ func TestSecurityOf(t *testing.T) {
 		if err := os.Chmod(keytab, 0); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := SecurityOf(read(t, kerberos...), "rm1", short, hclog.NewNullLogger()); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), "the right to read") {
+		if _, err := SecurityOf(read(t, kerberos...), "rm1", short, hclog.NewNullLogger()); !errors.Is(err,
+			os.ErrPermission) || !strings.Contains(err.Error(), "the right to read") {
 			t.Errorf("a keytab that may not be read: %v", err)
 		}
 	}
@@ -87,9 +91,11 @@ func TestProtectionOfPorts(t *testing.T) {
 	}{
 		{nil, map[string]ipc.Protection{":8030": ipc.Authentication}},
 		{[]string{"hadoop.rpc.protection", " Privacy, integrity,authentication"}, map[string]ipc.Protection{":8030": all}},
-		{[]string{"hadoop.rpc.protection", "privacy", "ingress.port.sasl.configured.ports", "8032", "ingress.port.sasl.prop.8032", "authentication"},
+		{[]string{"hadoop.rpc.protection", "privacy", "ingress.port.sasl.configured.ports", "8032",
+			"ingress.port.sasl.prop.8032", "authentication"},
 			map[string]ipc.Protection{":8032": ipc.Privacy}},
-		{[]string{"hadoop.rpc.protection", "integrity", "ingress.port.sasl.configured.ports", "8032,8033", "ingress.port.sasl.prop.8032", "authentication",
+		{[]string{"hadoop.rpc.protection", "integrity", "ingress.port.sasl.configured.ports", "8032,8033",
+			"ingress.port.sasl.prop.8032", "authentication",
 			"hadoop.security.saslproperties.resolver.class", ingressResolver},
 			map[string]ipc.Protection{":8032": ipc.Authentication, ":8033": ipc.Privacy, ":8030": ipc.Integrity}},
 	} {
@@ -115,7 +121,8 @@ func TestProtectionOfAddresses(t *testing.T) {
 		}
 	}
 	write(fixed, "10.1.0.0/16\n10.2.0.1\nno.such.host.invalid\n")
-	keys := []string{resolverKey, whitelistResolver, "hadoop.rpc.protection", "authentication,integrity", fixedKey, fixed, variableKey, variable}
+	keys := []string{resolverKey, whitelistResolver, "hadoop.rpc.protection", "authentication,integrity", fixedKey, fixed,
+		variableKey, variable}
 	open := func(more ...string) Security {
 		t.Helper()
 		s, err := SecurityOf(read(t, append(keys[:len(keys):len(keys)], more...)...), "rm1", short, hclog.NewNullLogger())
@@ -153,7 +160,8 @@ func TestProtectionOfAddresses(t *testing.T) {
 	}
 	check("no file later", fresh, ipc.Privacy, listed...)
 	check("no files", open(fixedKey, "/nowhere/list", enableKey, "true"), ipc.Privacy, "127.0.0.1")
-	check("all", open(), ipc.Privacy, "127.0.0.1", "::1", "10.1.2.3", "::ffff:10.1.2.3", "10.2.0.1", "10.2.0.2", "10.3.0.1")
+	check("all", open(), ipc.Privacy, "127.0.0.1", "::1", "10.1.2.3", "::ffff:10.1.2.3", "10.2.0.1",
+		"10.2.0.2", "10.3.0.1")
 
 	write(fixed, "10.0.0.0/99\n")
 	for _, c := range []struct {
@@ -163,10 +171,12 @@ func TestProtectionOfAddresses(t *testing.T) {
 		{nil, fixedKey + ": " + fixed + `: "10.0.0.0/99" is not a network`},
 		{[]string{fixedKey, t.TempDir()}, fixedKey + ": "},
 		{[]string{othersKey, "secrecy"}, othersKey + ` is "secrecy": write authentication, integrity, privacy`},
-		{[]string{fixedKey, "/nowhere/list", enableKey, "true", cacheKey, "soon"}, cacheKey + `: "soon" is not a number of seconds`},
+		{[]string{fixedKey, "/nowhere/list", enableKey, "true", cacheKey, "soon"},
+			cacheKey + `: "soon" is not a number of seconds`},
 		{[]string{resolverKey, "com.example.Resolver"}, "the class com.example.Resolver cannot be run here: remove the key"},
 	} {
-		if _, err := SecurityOf(read(t, append(keys[:len(keys):len(keys)], c.pairs...)...), "rm1", short, hclog.NewNullLogger()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := SecurityOf(read(t, append(keys[:len(keys):len(keys)], c.pairs...)...), "rm1", short,
+			hclog.NewNullLogger()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, not %q", c.pairs, err, c.want)
 		}
 	}
@@ -175,7 +185,8 @@ func TestProtectionOfAddresses(t *testing.T) {
 // TestKerberosPorts opens the four ports behind Kerberos, and asks at each for what it offers.
 func TestKerberosPorts(t *testing.T) {
 	key := gsstest.NewKey(t, "rm/one.example@EXAMPLE", 18, 1)
-	s, err := SecurityOf(read(t, "hadoop.security.authentication", "kerberos", "yarn.resourcemanager.hostname", "one.example",
+	s, err := SecurityOf(read(t, "hadoop.security.authentication", "kerberos", "yarn.resourcemanager.hostname",
+		"one.example",
 		principalKey, "rm/_HOST@EXAMPLE", keytabKey, gsstest.Keytab(t, key)), "rm1", short, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +240,8 @@ func TestRealmsOfOthers(t *testing.T) {
 	}
 	t.Setenv("KRB5_CONFIG", krb5)
 	key := gsstest.NewKey(t, "rm/one.example@EXAMPLE", 18, 1)
-	s, err := SecurityOf(read(t, "hadoop.security.authentication", "kerberos", "yarn.resourcemanager.hostname", "one.example",
+	s, err := SecurityOf(read(t, "hadoop.security.authentication", "kerberos", "yarn.resourcemanager.hostname",
+		"one.example",
 		principalKey, "rm/_HOST@EXAMPLE", keytabKey, gsstest.Keytab(t, key)), "rm1", short, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,8 @@ func TestAuditIsFiltered(t *testing.T) {
 		&event.TimeAdvanced{NowMillis: clusterTime + 500_000},
 		&event.Audited{Who: "alice", Action: "app kill", Target: "b", Result: event.AuditDone},
 		&event.Audited{Who: "token ci", Action: "conf set", Target: "c", Result: "INVALID_QUEUES"})
-	for query, want := range map[string]string{"": "a b c", "?who=CI": "a c", "?action=kill": "a b", "?who=ci&action=kill": "a", "?since=1780000500000": "b c", "?after=2": "c", "?limit=1": "c", "?who=nobody": ""} {
+	for query, want := range map[string]string{"": "a b c", "?who=CI": "a c", "?action=kill": "a b",
+		"?who=ci&action=kill": "a", "?since=1780000500000": "b c", "?after=2": "c", "?limit=1": "c", "?who=nobody": ""} {
 		var d api.Audit
 		b.into(200, &d, "GET", "/v1/audit"+query, "")
 		var got []string
@@ -41,8 +42,9 @@ func TestAuditIsFiltered(t *testing.T) {
 func TestKillDiagnosticsNameCaller(t *testing.T) {
 	b := newBench(t, nil)
 	for body, want := range map[string]string{
-		`{}`:                          "Application " + app1 + " was killed by user ann at 127.0.0.1",
-		`{"diagnostics":"too large"}`: "Application " + app1 + " was killed by user ann at 127.0.0.1 with diagnostic message: too large",
+		`{}`: "Application " + app1 + " was killed by user ann at 127.0.0.1",
+		`{"diagnostics":"too large"}`: "Application " + app1 +
+			" was killed by user ann at 127.0.0.1 with diagnostic message: too large",
 	} {
 		b.into(200, nil, "POST", "/v1/apps/"+app1+":kill", body, api.HeaderUser, "ann")
 		if got := b.d.last(t).Input.(*input.KillApplication).Diagnostics; got != want {

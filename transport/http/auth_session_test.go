@@ -52,13 +52,15 @@ func TestLogin(t *testing.T) {
 		t.Errorf("the style sheet: %d", w.Code)
 	}
 	page := b.ask("GET", w.Header().Get("Location"), "")
-	if page.Code != 200 || !strings.Contains(page.Body.String(), `value="/ui/apps?state=RUNNING"`) || !strings.Contains(page.Header().Get("Content-Security-Policy"), "default-src 'none'") {
+	if page.Code != 200 || !strings.Contains(page.Body.String(), `value="/ui/apps?state=RUNNING"`) ||
+		!strings.Contains(page.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Fatalf("login page: status %d, headers %v, want 200, a form that keeps next and default-src 'none': %s",
 			page.Code, page.Header(), page.Body)
 	}
 	in := b.logIn("read", "/ui/apps?state=RUNNING")
 	cookie := in.Result().Cookies()[0]
-	if in.Code != 303 || in.Header().Get("Location") != "/ui/apps?state=RUNNING" || !cookie.Secure || !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.MaxAge <= 0 ||
+	if in.Code != 303 || in.Header().Get("Location") != "/ui/apps?state=RUNNING" || !cookie.Secure || !cookie.HttpOnly ||
+		cookie.SameSite != http.SameSiteStrictMode || cookie.MaxAge <= 0 ||
 		strings.Contains(cookie.Value, "secret") || len(cookie.Value) < 40 {
 		t.Fatalf("login: status %d, headers %v, want 303 to the page asked for, and a safe session cookie",
 			in.Code, in.Header())
@@ -66,12 +68,14 @@ func TestLogin(t *testing.T) {
 	if w := b.ask("GET", "/ui/", "", "Cookie", cookieOf(in)); w.Code != 200 {
 		t.Errorf("with a session: %d %s", w.Code, w.Body)
 	}
-	if w := b.ask("GET", "/ui/login", "", "Cookie", cookieOf(in)); !strings.Contains(w.Body.String(), "You are read, with the role read") {
+	if w := b.ask("GET", "/ui/login", "", "Cookie", cookieOf(in)); !strings.Contains(w.Body.String(),
+		"You are read, with the role read") {
 		t.Errorf("login page of a logged-in user does not say who it is: %s", w.Body)
 	}
 	b.fails(401, api.CodeUnauthenticated, "GET", "/v1/apps", "", "Cookie", cookieOf(in)) // the API takes no cookie
 	for _, bad := range []string{"forged", ""} {
-		if w := b.logIn(bad, "/ui/"); w.Code != 401 || sessionOf(w) != "" || !strings.Contains(w.Body.String(), `role="alert"`) {
+		if w := b.logIn(bad, "/ui/"); w.Code != 401 || sessionOf(w) != "" ||
+			!strings.Contains(w.Body.String(), `role="alert"`) {
 			t.Errorf("login with token %q: status %d, headers %v, want 401, no session and an alert",
 				bad, w.Code, w.Header())
 		}
@@ -91,7 +95,8 @@ func TestASessionEnds(t *testing.T) {
 		c.Now = clock
 	})
 	status := func(cookie string) int { return b.ask("GET", "/ui/", "", "Cookie", cookie).Code }
-	first, second, third := cookieOf(b.logIn("operator", "")), cookieOf(b.logIn("operator", "")), cookieOf(b.logIn("read", ""))
+	first, second, third := cookieOf(b.logIn("operator", "")), cookieOf(b.logIn("operator", "")),
+		cookieOf(b.logIn("read", ""))
 	if w := b.ask("POST", "/ui/logout", "", "Cookie", first); w.Code != 403 || status(first) != 200 {
 		t.Errorf("logged out by a request that no page has sent: %d", w.Code)
 	}
@@ -116,10 +121,12 @@ func TestForgedForms(t *testing.T) {
 	b := guardedBench(t, nil)
 	cookie := cookieOf(b.logIn("operator", ""))
 	post := func(header ...string) *httptest.ResponseRecorder {
-		return b.ask("POST", "/ui/nodes/sim-01:8041", "action=drain&token=x", append([]string{"Content-Type", "application/x-www-form-urlencoded", "Cookie", cookie}, header...)...)
+		return b.ask("POST", "/ui/nodes/sim-01:8041", "action=drain&token=x",
+			append([]string{"Content-Type", "application/x-www-form-urlencoded", "Cookie", cookie}, header...)...)
 	}
 	for name, header := range map[string][]string{
-		"nothing told": nil, "another site": {"Sec-Fetch-Site", "cross-site"}, "a sibling": {"Sec-Fetch-Site", "same-site"}, "typed": {"Sec-Fetch-Site", "none"},
+		"nothing told": nil, "another site": {"Sec-Fetch-Site", "cross-site"}, "a sibling": {"Sec-Fetch-Site", "same-site"},
+		"typed":          {"Sec-Fetch-Site", "none"},
 		"another origin": {"Origin", "https://evil.example"}, "a sandbox": {"Origin", "null"},
 	} {
 		if w := post(header...); w.Code != 403 {
@@ -127,7 +134,8 @@ func TestForgedForms(t *testing.T) {
 		}
 	}
 	login := url.Values{"token": {secretFor("read")}}.Encode()
-	if w := b.ask("POST", "/ui/login", login, "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "cross-site"); w.Code != 403 || sessionOf(w) != "" {
+	if w := b.ask("POST", "/ui/login", login, "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site",
+		"cross-site"); w.Code != 403 || sessionOf(w) != "" {
 		t.Errorf("logged in by another site: %d", w.Code)
 	}
 	// A call that a page makes has the role of the page's session.
@@ -146,7 +154,8 @@ func TestForgedForms(t *testing.T) {
 	if err := b.s.mux.Call(r, "PUT", "/v1/autopilot", nil, api.Autopilot{}, nil); err == nil {
 		t.Error("an operator has set what is an administrator's")
 	}
-	if err := b.s.mux.Call(asked("POST", "/ui/x", ""), "POST", "/v1/nodes/sim-01:8041:drain", nil, api.Drain{}, nil); err == nil {
+	if err := b.s.mux.Call(asked("POST", "/ui/x", ""), "POST", "/v1/nodes/sim-01:8041:drain", nil, api.Drain{},
+		nil); err == nil {
 		t.Error("nobody has drained a node")
 	}
 }

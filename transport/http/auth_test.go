@@ -76,7 +76,8 @@ func TestEveryRouteHasItsRole(t *testing.T) {
 			mark = " and Hadoop's own"
 		}
 		lines = append(lines, fmt.Sprintf("%-9s %-6s %s%s", r.Access().Least, r.Method, r.Pattern, mark))
-		if listed := slices.Contains(route.Listed(), r.Method+" "+r.Pattern); !listed && r.Class != auth.ClassRead && !yarnweb.Owns(r.Pattern) {
+		if listed := slices.Contains(route.Listed(), r.Method+" "+r.Pattern); !listed && r.Class != auth.ClassRead &&
+			!yarnweb.Owns(r.Pattern) {
 			t.Errorf("%s %s changes something and has no role in leastRoles", r.Method, r.Pattern)
 		}
 	}
@@ -138,8 +139,10 @@ func TestEveryRouteByEveryRole(t *testing.T) {
 // mayCall reports whether a caller on this machine may call a route. It states the rules again,
 // independently of package auth.
 func mayCall(mode string, tokens bool, role yarn.Role, r *route.Route) bool {
-	probe := slices.Contains([]string{"/", "/isActive", "/v1/health", "/v1/ready", "/v1/leader", "/v1/access", "/healthz", "/readyz"}, r.Pattern)
-	look := r.Class == auth.ClassRead && r.Pattern != "/v1/snapshot" && r.Pattern != "/v1/replay:rerun" && r.Pattern != "/v1/access/tokens" && !strings.HasPrefix(r.Pattern, "/debug/")
+	probe := slices.Contains([]string{"/", "/isActive", "/v1/health", "/v1/ready", "/v1/leader", "/v1/access", "/healthz",
+		"/readyz"}, r.Pattern)
+	look := r.Class == auth.ClassRead && r.Pattern != "/v1/snapshot" && r.Pattern != "/v1/replay:rerun" &&
+		r.Pattern != "/v1/access/tokens" && !strings.HasPrefix(r.Pattern, "/debug/")
 	switch {
 	case mode == auth.Off || probe:
 		return true
@@ -148,7 +151,8 @@ func mayCall(mode string, tokens bool, role yarn.Role, r *route.Route) bool {
 	case mode == auth.Required && tokens:
 		return false
 	case mode == auth.Required: // nobody can have a token yet
-		return slices.Contains([]string{"/v1/cluster:init", "/v1/cluster:join"}, r.Pattern) || r.Pattern == "/v1/access/tokens" && r.Method == "POST"
+		return slices.Contains([]string{"/v1/cluster:init", "/v1/cluster:join"}, r.Pattern) ||
+			r.Pattern == "/v1/access/tokens" && r.Method == "POST"
 	case tokens:
 		return look || r.Access().Hadoop
 	}
@@ -160,7 +164,8 @@ func TestFirstTokenOnlyFromLoopback(t *testing.T) {
 	for _, c := range []struct {
 		local, remote string
 		status        int
-	}{{"127.0.0.1:8088", "127.0.0.1:4", 201}, {"10.0.0.1:8088", "10.0.0.9:4", 401}, {"127.0.0.1:8088", "10.0.0.9:4", 401}} {
+	}{{"127.0.0.1:8088", "127.0.0.1:4", 201}, {"10.0.0.1:8088", "10.0.0.9:4", 401},
+		{"127.0.0.1:8088", "10.0.0.9:4", 401}} {
 		r := asked("POST", "/v1/access/tokens", "")
 		addr, err := net.ResolveTCPAddr("tcp", c.local)
 		if err != nil {
@@ -181,7 +186,8 @@ func TestFirstTokenOnlyFromLoopback(t *testing.T) {
 // that need no token.
 func TestInvalidTokenRefused(t *testing.T) {
 	b := guardedBench(t, nil)
-	b.h.apply(t, tokenEvent("short", yarn.RoleAdmin, clusterTime+120_001), tokenEvent("gone", yarn.RoleAdmin, clusterTime+3_600_000))
+	b.h.apply(t, tokenEvent("short", yarn.RoleAdmin, clusterTime+120_001),
+		tokenEvent("gone", yarn.RoleAdmin, clusterTime+3_600_000))
 	b.into(200, nil, "GET", "/v1/apps", "", bearer("short")...)
 	b.into(200, nil, "GET", "/v1/apps", "", bearer("gone")...)
 	b.into(200, nil, "GET", "/v1/apps", "", api.HeaderToken, secretFor("gone"))
@@ -242,7 +248,8 @@ func TestPlainPublicHTTPTakesNoWrites(t *testing.T) {
 		b.s.Handler().ServeHTTP(w, r)
 		return w.Code
 	}
-	for path, want := range map[string]int{"POST /v1/nodes/sim-01:drain": 403, "GET /v1/snapshot": 403, "GET /v1/access/tokens": 403, "POST /v1/inputs": 403, "GET /v1/apps": 200} {
+	for path, want := range map[string]int{"POST /v1/nodes/sim-01:drain": 403, "GET /v1/snapshot": 403,
+		"GET /v1/access/tokens": 403, "POST /v1/inputs": 403, "GET /v1/apps": 200} {
 		method, path, _ := strings.Cut(path, " ")
 		if got := public(method, path); got != want {
 			t.Errorf("%s %s: %d, want %d", method, path, got, want)
@@ -255,7 +262,8 @@ func TestPlainPublicHTTPTakesNoWrites(t *testing.T) {
 func TestSubmitRoleOwnUserOnly(t *testing.T) {
 	b := guardedBench(t, nil)
 	b.h.apply(t, tokenEvent("alice", yarn.RoleSubmit, clusterTime+3_600_000))
-	for _, path := range []string{":kill", ":move", ":priority", "/attempt:register", "/attempt:allocate", "/attempt:finish"} {
+	for _, path := range []string{":kill", ":move", ":priority", "/attempt:register", "/attempt:allocate",
+		"/attempt:finish"} {
 		b.fails(403, api.CodeNotAllowed, "POST", "/v1/apps/"+app1+path, `{}`, bearer("submit")...)
 	}
 	b.into(200, nil, "POST", "/v1/apps/"+app1+":kill", `{}`, append(bearer("alice"), api.HeaderUser, "root")...)
@@ -292,7 +300,8 @@ func (l *lateBody) Read(p []byte) (int, error) {
 func TestSubmitRoleOtherApplicationsRefused(t *testing.T) {
 	b := guardedBench(t, nil)
 	next := uint32(5)
-	for path, doc := range map[string]string{":kill": `{}`, ":move": `{"queue":"root.batch"}`, ":gang": `{"gang":""}`, ":priority": `{"priority":1}`,
+	for path, doc := range map[string]string{":kill": `{}`, ":move": `{"queue":"root.batch"}`, ":gang": `{"gang":""}`,
+		":priority":         `{"priority":1}`,
 		"/attempt:register": `{}`, "/attempt:allocate": `{}`, "/attempt:finish": `{}`} {
 		for by, want := range map[string]int{"body": 404, "leader": 403} {
 			id, seq := fmt.Sprintf("application_%d_%04d", clusterTime, next), next
@@ -353,7 +362,8 @@ func TestUnknownApplicationIDRefused(t *testing.T) {
 	doc := func(seq uint32) string { return fmt.Sprintf(`{"id":"application_%d_%04d"}`, clusterTime, seq) }
 	for _, seq := range []uint32{5, 7, 2147483647, 4294967295} {
 		for _, role := range []string{"submit", "admin"} {
-			if e := b.fails(400, api.CodeInvalidRequest, "POST", "/v1/apps", doc(seq), bearer(role)...); !slices.Equal(e.Details, []string{"id"}) {
+			if e := b.fails(400, api.CodeInvalidRequest, "POST", "/v1/apps", doc(seq), bearer(role)...); !slices.Equal(e.Details,
+				[]string{"id"}) {
 				t.Errorf("submit with id number %d as %s: details %q, want only \"id\"",
 					seq, role, e.Details)
 			}
@@ -370,18 +380,21 @@ func TestUnknownApplicationIDRefused(t *testing.T) {
 func TestTokenEndpoints(t *testing.T) {
 	b := guardedBench(t, nil)
 	var made api.AccessTokenMade
-	b.into(201, &made, "POST", "/v1/access/tokens", `{"name":"ci","role":"operator","ttl":"720h"}`, append(bearer("admin"), api.HeaderKey, "cli/1")...)
+	b.into(201, &made, "POST", "/v1/access/tokens", `{"name":"ci","role":"operator","ttl":"720h"}`,
+		append(bearer("admin"), api.HeaderKey, "cli/1")...)
 	req := b.d.last(t)
 	in := req.Input.(*input.SetAccessToken)
 	hash := sha256.Sum256([]byte(made.Token))
 	if !bytes.Equal(in.Hash, hash[:]) || in.Role != yarn.RoleOperator || in.Who != "token admin" || req.Key != "" ||
-		in.ExpiresMillis != clusterTime+120_000+720*3_600_000 || !strings.HasPrefix(made.Token, auth.TokenPrefix) || len(made.Token) < 40 {
+		in.ExpiresMillis != clusterTime+120_000+720*3_600_000 || !strings.HasPrefix(made.Token, auth.TokenPrefix) ||
+		len(made.Token) < 40 {
 		t.Errorf("%+v became %+v", made, in)
 	}
 	var list api.AccessTokens
 	body := b.ask("GET", "/v1/access/tokens", "", bearer("admin")...).Body.String()
 	b.into(200, &list, "GET", "/v1/access/tokens", "", bearer("admin")...)
-	if len(list.Tokens) != 4 || list.Tokens[0].Name != "admin" || list.Tokens[0].ChangedMillis != clusterTime+120_000 || strings.Contains(body, "hash") {
+	if len(list.Tokens) != 4 || list.Tokens[0].Name != "admin" || list.Tokens[0].ChangedMillis != clusterTime+120_000 ||
+		strings.Contains(body, "hash") {
 		t.Errorf("GET /v1/access/tokens: want 4 tokens, the first admin, changed at %d, and no hash: %s",
 			clusterTime+120_000, body)
 	}
@@ -389,7 +402,8 @@ func TestTokenEndpoints(t *testing.T) {
 	if got := b.d.last(t).Input.(*input.RevokeAccessToken); got.Name != "ci" || !got.Force {
 		t.Errorf("DELETE of the token ci with force proposed %+v, want name ci and force", got)
 	}
-	for _, bad := range []string{`{"name":"x"}`, `{"name":"x","role":"boss"}`, `{"name":"x","role":"none"}`, `{"name":"x","role":"read","ttl":"1ms"}`} {
+	for _, bad := range []string{`{"name":"x"}`, `{"name":"x","role":"boss"}`, `{"name":"x","role":"none"}`,
+		`{"name":"x","role":"read","ttl":"1ms"}`} {
 		b.fails(400, api.CodeInvalidRequest, "POST", "/v1/access/tokens", bad, bearer("admin")...)
 	}
 	var me api.Access
@@ -407,8 +421,10 @@ func TestCertificatesCarryRoles(t *testing.T) {
 	})
 	for uri, want := range map[string]int{
 		"rmd://prod/replica/rm1": 200, "rmd://prod/replica/rm9": 401, "rmd://other/replica/rm1": 401,
-		"rmd://prod/role/operator/alice": 200, "rmd://prod/role/admin/alice": 200, "rmd://prod/role/submit/alice": 403, "rmd://prod/role/boss/alice": 401,
-		"rmd://prod/role/none/alice": 401, "rmd://prod/role/admin/": 401, "rmd://prod/role/admin": 401, "https://prod/role/admin/alice": 401, "rmd://prod/x/role/admin/alice": 401, "": 401,
+		"rmd://prod/role/operator/alice": 200, "rmd://prod/role/admin/alice": 200, "rmd://prod/role/submit/alice": 403,
+		"rmd://prod/role/boss/alice": 401,
+		"rmd://prod/role/none/alice": 401, "rmd://prod/role/admin/": 401, "rmd://prod/role/admin": 401,
+		"https://prod/role/admin/alice": 401, "rmd://prod/x/role/admin/alice": 401, "": 401,
 	} {
 		leaf := &x509.Certificate{}
 		if uri != "" {
@@ -419,7 +435,8 @@ func TestCertificatesCarryRoles(t *testing.T) {
 			leaf.URIs = []*url.URL{u}
 		}
 		r := asked("POST", "/v1/nodes/sim-01:drain", "")
-		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}, VerifiedChains: [][]*x509.Certificate{{leaf}}}
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf},
+			VerifiedChains: [][]*x509.Certificate{{leaf}}}
 		w := httptest.NewRecorder()
 		b.s.Handler().ServeHTTP(w, r)
 		if w.Code != want {
@@ -454,7 +471,8 @@ func TestHadoopPath(t *testing.T) {
 			}
 		}
 		labels := map[string]int{auth.Optional: 401, auth.Required: 401, auth.Off: 202}[mode]
-		for _, path := range []string{"/add-node-labels", "/remove-node-labels?labels=x&user.name=root", "/nodes/n1:1/replace-labels", "/replace-node-to-labels"} {
+		for _, path := range []string{"/add-node-labels", "/remove-node-labels?labels=x&user.name=root",
+			"/nodes/n1:1/replace-labels", "/replace-node-to-labels"} {
 			if w := b.ask("POST", wsRoot+path, "{}"); w.Code != labels {
 				t.Errorf("%s: labels by nobody, %s: %d", mode, path, w.Code)
 			}
@@ -462,13 +480,15 @@ func TestHadoopPath(t *testing.T) {
 		if mode == auth.Off {
 			continue
 		}
-		for c, want := range map[[2]string]int{{"read", "?user.name=read"}: 403, {"submit", "?user.name=submit"}: 202, {"submit", "?user.name=root"}: 403, {"submit", ""}: 403, {"operator", "?user.name=root"}: 202} {
+		for c, want := range map[[2]string]int{{"read", "?user.name=read"}: 403, {"submit", "?user.name=submit"}: 202,
+			{"submit", "?user.name=root"}: 403, {"submit", ""}: 403, {"operator", "?user.name=root"}: 202} {
 			if w := b.ask("PUT", "/ws/v1/cluster/apps/x/state"+c[1], "{}", bearer(c[0])...); w.Code != want {
 				t.Errorf("%s %v: %d, want %d", mode, c, w.Code, want)
 			}
 		}
 		for role, want := range map[string]int{"submit": 403, "operator": 202} { // labels need the role operator
-			if w := b.ask("POST", "/ws/v1/cluster/remove-node-labels?labels=x&user.name="+role, "", bearer(role)...); w.Code != want {
+			if w := b.ask("POST", "/ws/v1/cluster/remove-node-labels?labels=x&user.name="+role, "",
+				bearer(role)...); w.Code != want {
 				t.Errorf("%s: labels with the role %s: %d", mode, role, w.Code)
 			}
 		}
@@ -490,14 +510,16 @@ func TestFailuresAreRecorded(t *testing.T) {
 		b.fails(401, api.CodeUnauthenticated, "PUT", "/v1/snapshot", "")
 	}
 	var got []*input.Audit
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) { // the records are written after the answers
+	// the records are written after the answers
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if got = b.d.audits(); len(got) >= 4 {
 			break
 		}
 	}
 	find := func(action, who, result string) {
 		t.Helper()
-		if !slices.ContainsFunc(got, func(a *input.Audit) bool { return a.Action == action && a.Who == who && a.Result == result }) {
+		if !slices.ContainsFunc(got,
+			func(a *input.Audit) bool { return a.Action == action && a.Who == who && a.Result == result }) {
 			t.Errorf("no record of %s by %s: %s", action, who, result)
 		}
 	}
@@ -532,8 +554,9 @@ func TestNoSecretIsLogged(t *testing.T) {
 func TestDepthOfDocuments(t *testing.T) {
 	b := newBench(t, nil)
 	nest := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
-	for doc, deep := range map[string]bool{nest(33): true, nest(32): false, `"` + strings.Repeat("[", 100) + `"`: false, `"\"` + strings.Repeat("{", 99) + `"`: false,
-		`{"a":` + nest(32) + `}`: true, strings.Repeat("[]", 100): false, strings.Repeat("{", 1_000_000): true} {
+	for doc, deep := range map[string]bool{nest(33): true, nest(32): false, `"` + strings.Repeat("[", 100) + `"`: false,
+		`"\"` + strings.Repeat("{", 99) + `"`: false,
+		`{"a":` + nest(32) + `}`:              true, strings.Repeat("[]", 100): false, strings.Repeat("{", 1_000_000): true} {
 		if err := route.CheckDepth([]byte(doc)); (err != nil) != deep {
 			t.Errorf("CheckDepth(%.40s…) = %v, want error %t", doc, err, deep)
 		}

@@ -14,7 +14,8 @@ import (
 func crowd(t testing.TB, h *history, n uint32) {
 	var events []event.Event
 	for i := uint32(5); i < 5+n; i++ {
-		events = append(events, &event.ApplicationSubmitted{App: i, Name: "crowd", User: fmt.Sprintf("u%d", i%50), Queue: "root.batch", Type: "YARN", AM: gpu(1024, 1, 0), MaxAttempts: 1})
+		events = append(events, &event.ApplicationSubmitted{App: i, Name: "crowd", User: fmt.Sprintf("u%d", i%50),
+			Queue: "root.batch", Type: "YARN", AM: gpu(1024, 1, 0), MaxAttempts: 1})
 		if i%10 != 0 {
 			events = append(events, &event.ApplicationEnded{App: i, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
 		}
@@ -33,7 +34,8 @@ func (d discard) Write(p []byte) (int, error) { return len(p), nil }
 func BenchmarkReads(b *testing.B) {
 	w := newBench(b, nil)
 	crowd(b, w.h, 100_000)
-	for _, path := range []string{"/v1/apps?limit=100", "/v1/apps?state=RUNNING", "/v1/apps", "/v1/cluster", "/v1/queues", "/ws/v1/cluster/apps?limit=100", "/ws/v1/cluster/apps", "/ws/v1/cluster/scheduler", "/metrics"} {
+	for _, path := range []string{"/v1/apps?limit=100", "/v1/apps?state=RUNNING", "/v1/apps", "/v1/cluster", "/v1/queues",
+		"/ws/v1/cluster/apps?limit=100", "/ws/v1/cluster/apps", "/ws/v1/cluster/scheduler", "/metrics"} {
 		b.Run(path, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -54,7 +56,8 @@ func BenchmarkPage(b *testing.B) {
 			crowd(b, w.h, n)
 			for i := uint32(0); b.Loop(); i++ {
 				b.StopTimer()
-				w.h.apply(b, &event.ApplicationSubmitted{App: 5 + n + i, Name: "new", User: "u1", Queue: "root.batch", Type: "YARN", AM: gpu(1024, 1, 0), MaxAttempts: 1})
+				w.h.apply(b, &event.ApplicationSubmitted{App: 5 + n + i, Name: "new", User: "u1", Queue: "root.batch", Type: "YARN",
+					AM: gpu(1024, 1, 0), MaxAttempts: 1})
 				b.StartTimer()
 				r := httptest.NewRequest("GET", "/ui/apps", nil)
 				r.Host = "127.0.0.1"

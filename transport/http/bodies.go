@@ -42,7 +42,8 @@ func (b *bodies) count(r *http.Request) (release func()) {
 	if r.Body == nil || r.Body == http.NoBody || streaming(r.URL.Path) {
 		return func() {}
 	}
-	x := &countedBody{ReadCloser: r.Body, of: b, address: auth.Share(auth.HostOf(r.RemoteAddr)), declared: min(r.ContentLength, b.largest)}
+	x := &countedBody{ReadCloser: r.Body, of: b, address: auth.Share(auth.HostOf(r.RemoteAddr)),
+		declared: min(r.ContentLength, b.largest)}
 	r.Body = x
 	return x.release
 }

@@ -56,7 +56,8 @@ func TestBodiesAreBounded(t *testing.T) {
 	ask := func(address string, size, want int) {
 		t.Helper()
 		w := send(address, "/v1/conf:validate", "application/json", conf(size))
-		if w.Code != want || want == http.StatusServiceUnavailable && (w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "no room for a large body")) {
+		if w.Code != want || want == http.StatusServiceUnavailable &&
+			(w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), "no room for a large body")) {
 			t.Errorf("%d bytes from %s: %d %s", size, address, w.Code, w.Body)
 		}
 	}
@@ -67,7 +68,8 @@ func TestBodiesAreBounded(t *testing.T) {
 	second := hold("127.0.0.2")
 	ask("127.0.0.3", room/4, http.StatusServiceUnavailable)
 	ask("127.0.0.3", route.SmallBody/2, http.StatusOK)
-	if w := send("127.0.0.3", "/ui/conf/rollback", "application/x-www-form-urlencoded", strings.NewReader("to="+strings.Repeat("x", room/4))); w.Code != http.StatusServiceUnavailable {
+	if w := send("127.0.0.3", "/ui/conf/rollback", "application/x-www-form-urlencoded",
+		strings.NewReader("to="+strings.Repeat("x", room/4))); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("a large form: %d %s", w.Code, w.Body)
 	}
 	large := conf(3 * room)

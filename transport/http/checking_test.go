@@ -47,8 +47,10 @@ func TestCheckOneAtATime(t *testing.T) {
 	<-h.entered
 	for path, body := range paths {
 		r := b.ask("POST", path, body)
-		if r.Code != http.StatusServiceUnavailable || r.Header().Get("Retry-After") != "1" || !strings.Contains(r.Body.String(), "this replica is busy checking another configuration") {
-			t.Errorf("POST %s beside another check: status %d, want 503 with Retry-After 1 and the reason: %s", path, r.Code, r.Body)
+		if r.Code != http.StatusServiceUnavailable || r.Header().Get("Retry-After") != "1" ||
+			!strings.Contains(r.Body.String(), "this replica is busy checking another configuration") {
+			t.Errorf("POST %s beside another check: status %d, want 503 with Retry-After 1 and the reason: %s", path,
+				r.Code, r.Body)
 		}
 	}
 	if r := b.ask("POST", "/v1/queues:place", `{"user":"u"}`); r.Code != http.StatusOK {
@@ -82,13 +84,16 @@ func (w *slowReader) Write(b []byte) (int, error) {
 func TestSlowReaderBlocksNoCheck(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.ReadTimeout = time.Second
-		c.Planner.WhatIf = func(*state.State, []input.Property, func() bool) (*api.WhatIf, error) { return &api.WhatIf{}, nil }
+		c.Planner.WhatIf = func(*state.State, []input.Property, func() bool) (*api.WhatIf, error) {
+			return &api.WhatIf{}, nil
+		}
 		c.Planner.Preview = func(context.Context, int64, int64) (*api.PreemptionPreview, error) {
 			return &api.PreemptionPreview{Runs: []api.PreviewRun{}}, nil
 		}
 	})
 	conf := `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`
-	for path, body := range map[string]string{"/v1/whatif": conf, "/v1/conf:validate": conf, "/v1/queues:place": `{"user":"u",` + conf[1:], "/v1/preemption:preview": `{"from_ms":1}`} {
+	for path, body := range map[string]string{"/v1/whatif": conf, "/v1/conf:validate": conf,
+		"/v1/queues:place": `{"user":"u",` + conf[1:], "/v1/preemption:preview": `{"from_ms":1}`} {
 		w := &slowReader{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
 		done := make(chan struct{})
 		go func() {

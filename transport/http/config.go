@@ -119,8 +119,10 @@ func DefaultConfig() Config {
 	return Config{
 		Auth:          auth.DefaultConfig(),
 		HeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, BodyTimeout: 30 * time.Second,
-		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: api.StreamHeartbeat, CloseTimeout: 300 * time.Millisecond, PrefetchPause: 5 * time.Second,
-		MaxHeaderBytes: 64 << 10, MaxBodyBytes: 4 << 20, MaxBodiesBytes: 16 << 20, MaxInputsBytes: 16 << 20, MaxInputs: 65_536, InputsInFlight: 16_384,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, Heartbeat: api.StreamHeartbeat,
+		CloseTimeout: 300 * time.Millisecond, PrefetchPause: 5 * time.Second,
+		MaxHeaderBytes: 64 << 10, MaxBodyBytes: 4 << 20, MaxBodiesBytes: 16 << 20, MaxInputsBytes: 16 << 20,
+		MaxInputs: 65_536, InputsInFlight: 16_384,
 		MaxConnections: 1024, MaxPerAddress: 64, MaxStreams: 256, MaxLogEntries: 1000,
 		LongestJoinToken: 24 * time.Hour, DefaultJoinTokens: time.Hour,
 	}
@@ -138,12 +140,15 @@ func (c Config) Validate() error {
 	need(c.Reader != nil, "no Reader")
 	need(c.Consensus != nil, "no Consensus")
 	need(c.Logger != nil, "no Logger")
-	for name, d := range map[string]time.Duration{"HeaderTimeout": c.HeaderTimeout, "IdleTimeout": c.IdleTimeout, "BodyTimeout": c.BodyTimeout,
-		"ReadTimeout": c.ReadTimeout, "WriteTimeout": c.WriteTimeout, "Heartbeat": c.Heartbeat, "PrefetchPause": c.PrefetchPause, "CloseTimeout": c.CloseTimeout,
+	for name, d := range map[string]time.Duration{"HeaderTimeout": c.HeaderTimeout, "IdleTimeout": c.IdleTimeout,
+		"BodyTimeout": c.BodyTimeout,
+		"ReadTimeout": c.ReadTimeout, "WriteTimeout": c.WriteTimeout, "Heartbeat": c.Heartbeat,
+		"PrefetchPause": c.PrefetchPause, "CloseTimeout": c.CloseTimeout,
 		"LongestJoinToken": c.LongestJoinToken, "DefaultJoinTokens": c.DefaultJoinTokens} {
 		need(d > 0, name+" must be above 0")
 	}
-	for name, n := range map[string]int64{"MaxHeaderBytes": int64(c.MaxHeaderBytes), "MaxBodyBytes": c.MaxBodyBytes, "MaxBodiesBytes": c.MaxBodiesBytes, "MaxInputsBytes": c.MaxInputsBytes,
+	for name, n := range map[string]int64{"MaxHeaderBytes": int64(c.MaxHeaderBytes), "MaxBodyBytes": c.MaxBodyBytes,
+		"MaxBodiesBytes": c.MaxBodiesBytes, "MaxInputsBytes": c.MaxInputsBytes,
 		"MaxInputs": int64(c.MaxInputs), "InputsInFlight": int64(c.InputsInFlight), "MaxConnections": int64(c.MaxConnections),
 		"MaxPerAddress": int64(c.MaxPerAddress), "MaxStreams": int64(c.MaxStreams), "MaxLogEntries": int64(c.MaxLogEntries)} {
 		need(n > 0, name+" must be above 0")

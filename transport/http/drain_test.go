@@ -15,7 +15,8 @@ import (
 // application 1.
 func draining(t *testing.T) *bench {
 	b := newBench(t, nil)
-	b.h.apply(t, &event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "sim-02", Port: 8041}, HTTPPort: 8042, Rack: "/r1", Total: gpu(65536, 16, 4), NodeManager: true},
+	b.h.apply(t, &event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "sim-02", Port: 8041}, HTTPPort: 8042, Rack: "/r1",
+		Total: gpu(65536, 16, 4), NodeManager: true},
 		&event.NodeStateChanged{Node: 2, State: yarn.NodeDecommissioning, DeadlineMillis: clusterTime + 900_000})
 	return b
 }
@@ -29,22 +30,27 @@ func TestDrainIsShown(t *testing.T) {
 		var n api.Node
 		b.into(http.StatusOK, &n, "GET", "/v1/nodes/sim-02:8041", "")
 		got := n.Drain
-		if got == nil || got.Status != want.Status || got.Containers != want.Containers || got.Applications != want.Applications ||
-			!slices.Equal(got.Apps, want.Apps) || got.ExpectedMillis != want.ExpectedMillis || n.DeadlineMillis != clusterTime+900_000 {
+		if got == nil || got.Status != want.Status || got.Containers != want.Containers ||
+			got.Applications != want.Applications ||
+			!slices.Equal(got.Apps, want.Apps) || got.ExpectedMillis != want.ExpectedMillis ||
+			n.DeadlineMillis != clusterTime+900_000 {
 			t.Errorf("%+v until %d, want %+v", got, n.DeadlineMillis, want)
 		}
 	}
 	hold(api.NodeDrain{Status: "WAIT_CONTAINER", Containers: 1, Applications: 1, Apps: []string{app1}})
 	b.h.apply(t, &event.AttemptReported{App: 1, Progress: 4000})
-	hold(api.NodeDrain{Status: "WAIT_CONTAINER", Containers: 1, Applications: 1, Apps: []string{app1}, ExpectedMillis: clusterTime + 300_000})
+	hold(api.NodeDrain{Status: "WAIT_CONTAINER", Containers: 1, Applications: 1, Apps: []string{app1},
+		ExpectedMillis: clusterTime + 300_000})
 	page := b.ask("GET", "/ui/nodes/sim-02:8041", "").Body.String()
-	for _, part := range []string{"<b>WAIT_CONTAINER</b>", "It waits for 1 container and", "_0001</a>", "At the present rate they end by"} {
+	for _, part := range []string{"<b>WAIT_CONTAINER</b>", "It waits for 1 container and", "_0001</a>",
+		"At the present rate they end by"} {
 		if !strings.Contains(page, part) {
 			t.Errorf("the page does not say %q", part)
 		}
 	}
 	page = b.ask("GET", "/ui/", "").Body.String()
-	for _, part := range []string{"<b>2</b> of 3 nodes take containers, 1 draining", ">1 node</a>. The total has only what containers still use there"} {
+	for _, part := range []string{"<b>2</b> of 3 nodes take containers, 1 draining",
+		">1 node</a>. The total has only what containers still use there"} {
 		if !strings.Contains(page, part) {
 			t.Errorf("the overview does not say %q", part)
 		}
@@ -94,7 +100,8 @@ func TestExcludedHostsAreShown(t *testing.T) {
 		return out
 	}
 	all := []string{"sim-01:8041 RUNNING", "sim-02:8041 RUNNING", "sim-03:8041 RUNNING", "never:-1 DECOMMISSIONED"}
-	for query, want := range map[string][]string{"": all, "?state=DECOMMISSIONED": all[3:], "?state=RUNNING": all[:3], "?rack=/r1": all[:3], "?limit=2": all[:2], "?limit=2&after=sim-02:8041": all[2:],
+	for query, want := range map[string][]string{"": all, "?state=DECOMMISSIONED": all[3:], "?state=RUNNING": all[:3],
+		"?rack=/r1": all[:3], "?limit=2": all[:2], "?limit=2&after=sim-02:8041": all[2:],
 		"?limit=3": all[:3], "?after=sim-03:8041": all[3:], "?after=never:-1": nil} {
 		if got := ids(query); !slices.Equal(got, want) {
 			t.Errorf("GET /v1/nodes%s = %q, want %q", query, got, want)
@@ -125,7 +132,8 @@ func TestExcludedHostsAreShown(t *testing.T) {
 			}
 		}
 	}
-	if body := b.ask("GET", "/metrics", "").Body.String(); !strings.Contains(body, `rmd_nodes{partition="",state="DECOMMISSIONED"} 1`) {
+	if body := b.ask("GET", "/metrics", "").Body.String(); !strings.Contains(body,
+		`rmd_nodes{partition="",state="DECOMMISSIONED"} 1`) {
 		t.Error("rmd_nodes does not count the excluded host")
 	}
 	for _, accept := range []string{"application/json", "application/xml"} {
@@ -134,7 +142,8 @@ func TestExcludedHostsAreShown(t *testing.T) {
 			t.Errorf("decommissioned nodes as %s: want never:-1 and not sim-03: %s", accept, body)
 		}
 	}
-	if body := b.ask("GET", "/ws/v1/cluster/metrics", "").Body.String(); !strings.Contains(body, `"decommissionedNodes":1`) || !strings.Contains(body, `"totalNodes":3`) {
+	if body := b.ask("GET", "/ws/v1/cluster/metrics", "").Body.String(); !strings.Contains(body,
+		`"decommissionedNodes":1`) || !strings.Contains(body, `"totalNodes":3`) {
 		t.Errorf("cluster metrics: want 1 decommissioned node of 3 in all: %s", body)
 	}
 }

@@ -57,7 +57,8 @@ func (h *history) apply(t testing.TB, events ...event.Event) uint64 {
 	}
 	h.st = next
 	h.index++
-	h.batches = append(h.batches, view.Batch{Index: h.index, Term: 7, NowMillis: next.Meta.NowMillis, Events: events, Changes: changes})
+	h.batches = append(h.batches, view.Batch{Index: h.index, Term: 7, NowMillis: next.Meta.NowMillis, Events: events,
+		Changes: changes})
 	close(h.moved)
 	h.moved = make(chan struct{})
 	return h.index
@@ -176,7 +177,8 @@ func configured(t testing.TB, version uint64, props []capacity.Property, comment
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &event.QueuesConfigured{Version: version, Kinds: conf.Kinds, Dominant: conf.Calculator.Dominant, Author: "alice", Comment: comment}
+	e := &event.QueuesConfigured{Version: version, Kinds: conf.Kinds, Dominant: conf.Calculator.Dominant, Author: "alice",
+		Comment: comment}
 	for _, p := range conf.Properties() {
 		e.Properties = append(e.Properties, event.Property{Name: p.Name, Value: p.Value})
 	}
@@ -192,24 +194,31 @@ func configured(t testing.TB, version uint64, props []capacity.Property, comment
 func story(t testing.TB) *history {
 	t.Helper()
 	h := newHistory()
-	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime}, &event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: clusterTime, Level: 1})
+	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime},
+		&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: clusterTime, Level: 1})
 	h.apply(t, configured(t, 1, preset.Demo(), "first"))
-	changed := append(preset.Demo(), capacity.Property{Name: capacity.Prefix + "root.online.maximum-applications", Value: "7"})
+	changed := append(preset.Demo(), capacity.Property{Name: capacity.Prefix + "root.online.maximum-applications",
+		Value: "7"})
 	h.apply(t, configured(t, 2, changed, "bound online"))
 	for i := state.NodeSlot(1); i <= 3; i++ {
-		h.apply(t, &event.NodeRegistered{Node: i, ID: yarn.NodeID{Host: "sim-0" + string('0'+rune(i)), Port: 8041}, HTTPPort: 8042, Rack: "/r1", Total: gpu(65536, 16, 4), Version: "3.4.2"})
+		h.apply(t, &event.NodeRegistered{Node: i, ID: yarn.NodeID{Host: "sim-0" + string('0'+rune(i)), Port: 8041},
+			HTTPPort: 8042, Rack: "/r1", Total: gpu(65536, 16, 4), Version: "3.4.2"})
 	}
 	submit(t, h, 1, "root.online", "alice")
 	h.apply(t, &event.AskChanged{App: 1, Key: key, Name: "*", Count: 3, Size: gpu(32768, 8, 2), Relax: true})
-	h.apply(t, &event.ContainerAllocated{App: 1, Number: 1, Key: key, Node: 1, Locality: yarn.OffSwitch}, &event.ContainerAllocated{App: 1, Number: 2, Key: key, Node: 2, Locality: yarn.OffSwitch})
+	h.apply(t, &event.ContainerAllocated{App: 1, Number: 1, Key: key, Node: 1, Locality: yarn.OffSwitch},
+		&event.ContainerAllocated{App: 1, Number: 2, Key: key, Node: 2, Locality: yarn.OffSwitch})
 	submit(t, h, 2, "root.train", "bob")
 	h.apply(t, &event.AskChanged{App: 2, Key: key, Name: "*", Count: 1, Size: gpu(65536, 16, 4), Relax: true},
 		&event.AskChanged{App: 2, Key: key, Name: "sim-01", Count: 1, Size: gpu(65536, 16, 4), Relax: true})
-	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 60_000}, &event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: key, Node: 1})
-	h.apply(t, &event.ApplicationSubmitted{App: 3, Name: "waits", User: "carol", Queue: "root.batch", Type: "SPARK", Tags: []string{"etl"}, AM: gpu(1024, 1, 0), MaxAttempts: 2},
+	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 60_000},
+		&event.ReservationMade{Reservation: 1, App: 2, Number: 1, Key: key, Node: 1})
+	h.apply(t, &event.ApplicationSubmitted{App: 3, Name: "waits", User: "carol", Queue: "root.batch", Type: "SPARK",
+		Tags: []string{"etl"}, AM: gpu(1024, 1, 0), MaxAttempts: 2},
 		&event.AttemptStarted{App: 3, Attempt: 1})
 	submit(t, h, 4, "root.batch", "alice")
-	h.apply(t, &event.AttemptEnded{App: 4, Final: yarn.FinalSucceeded, Diagnostics: "done"}, &event.ApplicationEnded{App: 4, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
+	h.apply(t, &event.AttemptEnded{App: 4, Final: yarn.FinalSucceeded, Diagnostics: "done"},
+		&event.ApplicationEnded{App: 4, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
 	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000})
 	return h
 }
@@ -220,9 +229,11 @@ const clientKey = "no answer has this"
 // submit submits an unmanaged application and registers its attempt.
 func submit(t testing.TB, h *history, seq uint32, queue, user string) {
 	t.Helper()
-	h.apply(t, &event.ApplicationSubmitted{App: seq, Name: "app", User: user, Queue: queue, Type: "YARN", Unmanaged: true, MaxAttempts: 1},
+	h.apply(t, &event.ApplicationSubmitted{App: seq, Name: "app", User: user, Queue: queue, Type: "YARN", Unmanaged: true,
+		MaxAttempts: 1},
 		&event.AttemptStarted{App: seq, Attempt: 1}, &event.AttemptActivated{App: seq},
-		&event.AttemptRegistered{App: seq, Host: "am", RPCPort: 99, TrackingURL: "http://am:1/", ClientKey: []byte(clientKey)})
+		&event.AttemptRegistered{App: seq, Host: "am", RPCPort: 99, TrackingURL: "http://am:1/",
+			ClientKey: []byte(clientKey)})
 }
 
 // consensus is a fake with fixed answers.
@@ -286,9 +297,12 @@ func (k *consensus) ReadIndex(ctx context.Context) (uint64, error) {
 func (k *consensus) NoState() *api.Error { return problem.NotInitialized() }
 func (k *consensus) Members(context.Context) ([]api.Member, error) {
 	list := []api.Member{
-		{ID: "rm1", Address: "10.0.0.1:8034", Voter: true, Leader: true, Role: "leader", State: "alive", Commit: 20, Applied: 20, Version: "1.0", Level: 1, Digest: "aa", DigestIndex: 16},
-		{ID: "rm2", Address: "10.0.0.2:8034", Voter: true, Role: "follower", State: "alive", Commit: 20, Applied: 18, Lag: 2, LastContactMillis: 12, Version: "1.0", Level: 2, Digest: "aa", DigestIndex: 16},
-		{ID: "rm3", Address: "10.0.0.3:8034", Voter: true, Role: "follower", State: "unreachable", Lag: 20, LastContactMillis: -1},
+		{ID: "rm1", Address: "10.0.0.1:8034", Voter: true, Leader: true, Role: "leader", State: "alive", Commit: 20,
+			Applied: 20, Version: "1.0", Level: 1, Digest: "aa", DigestIndex: 16},
+		{ID: "rm2", Address: "10.0.0.2:8034", Voter: true, Role: "follower", State: "alive", Commit: 20, Applied: 18, Lag: 2,
+			LastContactMillis: 12, Version: "1.0", Level: 2, Digest: "aa", DigestIndex: 16},
+		{ID: "rm3", Address: "10.0.0.3:8034", Voter: true, Role: "follower", State: "unreachable", Lag: 20,
+			LastContactMillis: -1},
 	}
 	for i := range list {
 		if slices.Contains(k.down, list[i].ID) {
@@ -307,16 +321,20 @@ func (k *consensus) Warning() string { return "" }
 func (k *consensus) Jobs() []api.Job {
 	return []api.Job{
 		{Name: "digests", Does: "stop a replica whose state differs", Runs: 7, SuccessMillis: clusterTime},
-		{Name: "snapshot", Does: "write snapshots", Runs: 3, Failures: 2, InARow: 2, SuccessMillis: clusterTime - 60_000, FailureMillis: clusterTime,
-			Error: "no space left on device", Problem: "snapshot: cannot write snapshots (2 times in a row): no space left on device"},
+		{Name: "snapshot", Does: "write snapshots", Runs: 3, Failures: 2, InARow: 2, SuccessMillis: clusterTime - 60_000,
+			FailureMillis: clusterTime,
+			Error:         "no space left on device",
+			Problem:       "snapshot: cannot write snapshots (2 times in a row): no space left on device"},
 	}
 }
 
 func (k *consensus) Failovers() []api.Failover {
-	return []api.Failover{*k.LastFailover(), {AtMillis: clusterTime - 60_000, Millis: 301, Term: 6, OldLeader: "rm3", NewLeader: "rm2"}}
+	return []api.Failover{*k.LastFailover(),
+		{AtMillis: clusterTime - 60_000, Millis: 301, Term: 6, OldLeader: "rm3", NewLeader: "rm2"}}
 }
 func (k *consensus) Verify(context.Context) (api.Verify, error) {
-	return api.Verify{Index: 20, Equal: true, Digests: []api.ReplicaDigest{{ID: "rm1", Digest: "aa"}, {ID: "rm2", Digest: "aa"}}}, k.err
+	return api.Verify{Index: 20, Equal: true,
+		Digests: []api.ReplicaDigest{{ID: "rm1", Digest: "aa"}, {ID: "rm2", Digest: "aa"}}}, k.err
 }
 func (k *consensus) Init(_ context.Context, r api.InitRequest) (api.InitReply, error) {
 	return api.InitReply{ClusterID: "c1", ID: "rm1", DryRun: r.DryRun}, k.note("init " + r.ClusterID)
@@ -340,7 +358,8 @@ func (k *consensus) Transfer(_ context.Context, id string) error { return k.note
 func (k *consensus) Autopilot(context.Context) (api.AutopilotState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return api.AutopilotState{Settings: k.autopilot, Healthy: true, FailureTolerance: 1, Servers: []api.ServerVerdict{}}, nil
+	return api.AutopilotState{Settings: k.autopilot, Healthy: true, FailureTolerance: 1, Servers: []api.ServerVerdict{}},
+		nil
 }
 func (k *consensus) SetAutopilot(_ context.Context, a api.Autopilot) error {
 	k.mu.Lock()
@@ -427,7 +446,9 @@ type bench struct {
 
 func newBench(t testing.TB, change func(*Config)) *bench {
 	t.Helper()
-	b := &bench{t: t, h: story(t), k: &consensus{role: "leader", leader: "rm1", autopilot: api.Autopilot{DeadServerLastContactThreshold: api.Duration(24 * time.Hour)}}, d: &submitter{}, snap: &snapshots{}}
+	b := &bench{t: t, h: story(t), k: &consensus{role: "leader", leader: "rm1",
+		autopilot: api.Autopilot{DeadServerLastContactThreshold: api.Duration(24 * time.Hour)}}, d: &submitter{},
+		snap: &snapshots{}}
 	cfg := DefaultConfig()
 	cfg.ID, cfg.Version = "rm1", "1.0"
 	cfg.Submitter, cfg.Reader, cfg.Consensus, cfg.Log, cfg.Snapshots = b.d, b.h, b.k, b.h, b.snap
@@ -532,10 +553,12 @@ func (s *snapshots) Save(_ context.Context, stale bool) (api.Snapshot, io.ReadCl
 	if stale {
 		body = "STALE"
 	}
-	return api.Snapshot{ID: "s1", Index: 18, Term: 7, ClusterID: "c1", Bytes: int64(len(body))}, io.NopCloser(strings.NewReader(body)), s.err
+	return api.Snapshot{ID: "s1", Index: 18, Term: 7, ClusterID: "c1", Bytes: int64(len(body))},
+		io.NopCloser(strings.NewReader(body)), s.err
 }
 
-func (s *snapshots) Restore(_ context.Context, r io.Reader, replace string, dry bool, by input.Caller) (api.Restored, error) {
+func (s *snapshots) Restore(_ context.Context, r io.Reader, replace string, dry bool,
+	by input.Caller) (api.Restored, error) {
 	b, err := io.ReadAll(r)
 	if err != nil {
 		return api.Restored{}, err
@@ -569,7 +592,8 @@ func reserveResize(t testing.TB, h *history, number uint64) {
 	t.Helper()
 	c := event.ContainerRef{App: 1, Attempt: 1, Number: 2}
 	h.apply(t, &event.ResponseRecorded{App: 1, Response: 1}, &event.ContainerLaunched{Container: c},
-		&event.ContainerResizeAsked{Container: c, Size: gpu(65537, 8, 2)}, &event.ResizeReserved{Reservation: number, Container: c})
+		&event.ContainerResizeAsked{Container: c, Size: gpu(65537, 8, 2)},
+		&event.ResizeReserved{Reservation: number, Container: c})
 }
 
 // reserveGang lets application 1 declare a gang, and reserves node 3 for it.
@@ -577,7 +601,9 @@ func reserveGang(t testing.TB, h *history, number uint64) {
 	t.Helper()
 	st, _ := h.Fork()
 	gang := yarn.SchedulerKey{Priority: 9}
-	h.apply(t, &event.GangDeclared{App: 1, Gang: yarn.Gang{Priority: 9, AnyRequest: true, Count: 2, TimeoutMillis: 60_000}},
+	h.apply(t, &event.GangDeclared{App: 1, Gang: yarn.Gang{Priority: 9, AnyRequest: true, Count: 2,
+		TimeoutMillis: 60_000}},
 		&event.AskChanged{App: 1, Key: gang, Name: yarn.Any, Count: 2, Size: gpu(1024, 1, 0), Relax: true},
-		&event.GangReserved{Reservation: number, App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), Node: 3, Members: 2, ExpectedMillis: clusterTime + 1000})
+		&event.GangReserved{Reservation: number, App: 1, Number: st.Meta.NextNumber(st.Apps.Get(st.Apps.Find(1))), Node: 3,
+			Members: 2, ExpectedMillis: clusterTime + 1000})
 }

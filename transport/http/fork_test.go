@@ -34,7 +34,8 @@ func TestForkSharedWithinRequest(t *testing.T) {
 		do()
 		return k.forks.Load() - before
 	}
-	for _, path := range []string{"/ui/", "/ui/cluster", "/ui/apps/" + app2, "/v1/apps", "/ws/v1/cluster/scheduler", "/v1/cluster"} {
+	for _, path := range []string{"/ui/", "/ui/cluster", "/ui/apps/" + app2, "/v1/apps", "/ws/v1/cluster/scheduler",
+		"/v1/cluster"} {
 		least := int64(100) // the goroutine that watches the state for metrics also forks when it starts
 		for range 3 {
 			least = min(least, forks(func() { b.ask("GET", path, "") }))

@@ -43,8 +43,10 @@ func (c *htmlChecker) say(format string, args ...any) {
 var (
 	voidElements = []string{"meta", "link", "input", "br", "hr", "img", "col"}
 	// parents lists the parents that an element may have. Browsers silently repair a wrong parent.
-	parents = map[string][]string{"li": {"ul", "ol"}, "tr": {"thead", "tbody"}, "td": {"tr"}, "th": {"tr"}, "thead": {"table"}, "tbody": {"table"},
-		"dt": {"dl", "div"}, "dd": {"dl", "div"}, "option": {"select"}, "summary": {"details"}, "title": {"head", "svg", "g", "rect", "line", "path"}}
+	parents = map[string][]string{"li": {"ul", "ol"}, "tr": {"thead", "tbody"}, "td": {"tr"}, "th": {"tr"},
+		"thead": {"table"}, "tbody": {"table"},
+		"dt": {"dl", "div"}, "dd": {"dl", "div"}, "option": {"select"}, "summary": {"details"},
+		"title": {"head", "svg", "g", "rect", "line", "path"}}
 	blocks = []string{"p", "div", "ul", "ol", "dl", "table", "form", "section", "h1", "h2", "h3", "pre", "nav", "details"}
 )
 

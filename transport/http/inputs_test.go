@@ -55,7 +55,8 @@ func TestInputs(t *testing.T) {
 		if port == 7 {
 			return nil, 0, refusal{"STANDBY"}
 		}
-		return &input.NodeHeartbeatReply{Kill: []yarn.ContainerID{{Number: uint64(port)}}, Resync: port == 3}, uint64(port), nil
+		return &input.NodeHeartbeatReply{Kill: []yarn.ContainerID{{Number: uint64(port)}}, Resync: port == 3},
+			uint64(port), nil
 	})
 	var body []byte
 	for i := range n {
@@ -126,8 +127,10 @@ func TestInputsBounds(t *testing.T) {
 		body   []byte
 		status int
 	}{
-		"none": {nil, 200}, "three": {bytes.Repeat(one, 3), 200}, "four": {bytes.Repeat(one, 4), 413}, "cut": {one[:len(one)-1], 400},
-		"huge length": {[]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, 400}, "overflow": {bytes.Repeat([]byte{0xff}, 20), 400}, "long": {api.AppendFrame(nil, make([]byte, 3000)), 400},
+		"none": {nil, 200}, "three": {bytes.Repeat(one, 3), 200}, "four": {bytes.Repeat(one, 4), 413},
+		"cut":         {one[:len(one)-1], 400},
+		"huge length": {[]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}, 400},
+		"overflow":    {bytes.Repeat([]byte{0xff}, 20), 400}, "long": {api.AppendFrame(nil, make([]byte, 3000)), 400},
 	} {
 		if w := postFrames(b, c.body); w.Code != c.status {
 			t.Errorf("inputs, %s: status %d, want %d: %s", name, w.Code, c.status, w.Body)

@@ -26,7 +26,8 @@ func kerberosBench(t *testing.T, mode string, now func() time.Time) *bench {
 			ShortName: func(principal string) (string, error) { return strings.TrimSuffix(principal, "@TEST"), nil },
 			Admin:     func(user string) bool { return user == "boss" },
 			Token: func(_ context.Context, text string) (string, error) {
-				if user, ok := strings.CutPrefix(text, "token of "); ok && now().UnixMilli() < clusterTime+time.Hour.Milliseconds() {
+				if user, ok := strings.CutPrefix(text, "token of "); ok &&
+					now().UnixMilli() < clusterTime+time.Hour.Milliseconds() {
 					return user, nil
 				}
 				return "", errors.New("it ran out")
@@ -49,7 +50,8 @@ func kerberosBench(t *testing.T, mode string, now func() time.Time) *bench {
 
 // ticketOf returns a header Authorization with Kerberos's own token.
 func ticketOf(number byte) string {
-	return "Negotiate " + base64.StdEncoding.EncodeToString(append([]byte{0x60, 12, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 1, 2, 2}, number))
+	return "Negotiate " + base64.StdEncoding.EncodeToString(
+		append([]byte{0x60, 12, 6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 1, 2, 2}, number))
 }
 
 // TestEveryRouteWithKerberos asks every endpoint without a login, from this machine and from another
@@ -68,7 +70,8 @@ func TestEveryRouteWithKerberos(t *testing.T) {
 				if err == nil {
 					err = b.s.guard.Admit(r, route.Access())
 				}
-				want := route.Access().Least == yarn.RoleNone || route.Pattern == "/metrics" || here && (mode == auth.Off || route.Access().First)
+				want := route.Access().Least == yarn.RoleNone || route.Pattern == "/metrics" ||
+					here && (mode == auth.Off || route.Access().First)
 				if (err == nil) != want {
 					t.Errorf("%s, from %s: %s %s without a login: %v", mode, from, route.Method, route.Pattern, err)
 				}
@@ -81,7 +84,8 @@ func TestEveryRouteWithKerberos(t *testing.T) {
 // login expires.
 func TestKerberosGoesOn(t *testing.T) {
 	var late atomic.Int64 // the server's jobs read the clock, too
-	b := kerberosBench(t, auth.Optional, func() time.Time { return time.UnixMilli(clusterTime).Add(time.Duration(late.Load())) })
+	b := kerberosBench(t, auth.Optional,
+		func() time.Time { return time.UnixMilli(clusterTime).Add(time.Duration(late.Load())) })
 	read := auth.Access{Class: auth.ClassRead, Least: yarn.RoleRead}
 	r := asked("GET", "/v1/events", "")
 	r.Header.Set("Authorization", ticketOf(1))
@@ -129,11 +133,13 @@ func TestDoAsNobody(t *testing.T) {
 	r := asked("GET", "/v1/access?doAs=boss", "")
 	r.Header.Set("Authorization", ticketOf(2))
 	r, err := b.s.guard.Identify(h, r, false)
-	if p := auth.Of(r); err != nil || p.Name != "boss" || p.Real != "knox" || p.Role != yarn.RoleOperator || p.String() != "kerberos knox@TEST for boss" {
+	if p := auth.Of(r); err != nil || p.Name != "boss" || p.Real != "knox" || p.Role != yarn.RoleOperator ||
+		p.String() != "kerberos knox@TEST for boss" {
 		t.Fatalf("the caller is %+v, %v", p, err)
 	}
 	cookie, _, _ := strings.Cut(h.Get("Set-Cookie"), ";")
-	for query, want := range map[string]string{"": "knox", "?do%41s=ann": "ann", "?x;doAs=ann": "ann", "?doAs": "", "?doAs=": "", "?doAs=&doAs=ann": "", "?doAs=%": "", "?doAs=%00": ""} {
+	for query, want := range map[string]string{"": "knox", "?do%41s=ann": "ann", "?x;doAs=ann": "ann", "?doAs": "",
+		"?doAs=": "", "?doAs=&doAs=ann": "", "?doAs=%": "", "?doAs=%00": ""} {
 		r, err := identified(b, "/v1/access"+query, "Cookie", cookie)
 		if p := auth.Of(r); p.Name != want || (err == nil) != (want != "") {
 			t.Errorf("%q: the caller is %+v, %v", query, p, err)

@@ -17,7 +17,8 @@ func TestLifeOnThePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := hourOf(t)
 		body := b.ask("GET", "/ui/apps/"+app1, "").Body.String()
-		for _, want := range []string{"Resources over time", `aria-label="memory: at most 96 GiB used"`, `aria-label="vcores: at most 24 used"`, `aria-label="gpu: at most 6 used"`,
+		for _, want := range []string{"Resources over time", `aria-label="memory: at most 96 GiB used"`,
+			`aria-label="vcores: at most 24 used"`, `aria-label="gpu: at most 6 used"`,
 			`<th scope="row">memory</th><td class="num">96 GiB</td><td class="num">0 GiB</td><td class="num">0 GiB</td><td class="num">96 GiB</td><td class="num">0 GiB</td><td class="num">32 GiB</td>`, "Some are missing"} {
 			if !strings.Contains(body, want) {
 				t.Errorf("the page does not say %q", want)
@@ -32,7 +33,8 @@ func TestLifeOnThePage(t *testing.T) {
 		for _, found := range checkHTML(body) {
 			t.Error(found)
 		}
-		if body := b.ask("GET", "/ui/apps/"+app4, "").Body.String(); !strings.Contains(body, "There are no samples of this application") {
+		if body := b.ask("GET", "/ui/apps/"+app4, "").Body.String(); !strings.Contains(body,
+			"There are no samples of this application") {
 			t.Error("the page of an application without samples does not say so")
 		}
 		if err := b.s.Close(); err != nil {
@@ -65,7 +67,8 @@ func hourOf(t *testing.T) *bench {
 func TestLastHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := hourOf(t)
-		for file, path := range map[string]string{"history.json": "/v1/history", "history_queue.json": "/v1/history?queue=online", "history_node.json": "/v1/history?node=sim-03"} {
+		for file, path := range map[string]string{"history.json": "/v1/history",
+			"history_queue.json": "/v1/history?queue=online", "history_node.json": "/v1/history?node=sim-03"} {
 			b.golden(t, file, path)
 		}
 		b.golden(t, "history_week.json", "/v1/history?span=week")
@@ -85,12 +88,15 @@ func TestLastHourOnThePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := hourOf(t)
 		for path, says := range map[string][]string{
-			"/ui/":                  {"Used: 50% now, at most 50%", "Reserved: 33% now", "Waiting applications: 1 now", "Decisions a second: 0.2 now", "Largest free room on a node: 32 GiB · 8 vc · 2 gpu now", "Empty nodes: 0 now, at most 1", "in per cent of the largest node"},
+			"/ui/": {"Used: 50% now, at most 50%", "Reserved: 33% now", "Waiting applications: 1 now",
+				"Decisions a second: 0.2 now", "Largest free room on a node: 32 GiB · 8 vc · 2 gpu now",
+				"Empty nodes: 0 now, at most 1", "in per cent of the largest node"},
 			"/ui/queues/root.train": {"Used: 0% now", "Reserved: 33% now", "Waiting applications: 0 now"},
 			"/ui/nodes/sim-03:8041": {"Used: 50% now, at most 50%", "Reserved: 0% now", "Per cent of the node"},
 		} {
 			body := b.ask("GET", path, "").Body.String()
-			for _, want := range append(says, "Last hour", "20:26:40 UTC: rm1 leads in place of rm2, 214 ms without a leader", "Replica rm1 has samples since") {
+			for _, want := range append(says, "Last hour", "20:26:40 UTC: rm1 leads in place of rm2, 214 ms without a leader",
+				"Replica rm1 has samples since") {
 				if !strings.Contains(body, want) {
 					t.Errorf("%s does not say %q", path, want)
 				}

@@ -22,7 +22,8 @@ func contextWithLocal(r *http.Request, addr net.Addr) context.Context {
 // watch begins at an unknown time, with a fork.
 func (b *bench) awaitWatch(t *testing.T) {
 	t.Helper()
-	for n := int64(0); !strings.Contains(b.ask("GET", "/metrics", "").Body.String(), `rmd_events_total{kind="TimeAdvanced"}`); n++ {
+	for n := int64(0); !strings.Contains(b.ask("GET", "/metrics", "").Body.String(),
+		`rmd_events_total{kind="TimeAdvanced"}`); n++ {
 		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000 + n})
 	}
 }

@@ -66,15 +66,19 @@ func generateOpenAPI(t *testing.T, routes []route.Route) []byte {
 		"components": object{
 			"schemas": g.schemas,
 			"responses": object{
-				"Refused":     object{"description": "The request is refused and has changed nothing. " + codesOf(400, 499), "content": refusal},
-				"Unavailable": object{"description": "The replica cannot answer now, or failed. " + codesOf(500, 599), "content": refusal},
+				"Refused": object{"description": "The request is refused and has changed nothing. " + codesOf(400, 499),
+					"content": refusal},
+				"Unavailable": object{"description": "The replica cannot answer now, or failed. " + codesOf(500, 599),
+					"content": refusal},
 			},
 			"headers": object{
-				api.HeaderIndex:     header("log index that the answer was read at, or that the write has", "integer"),
-				api.HeaderRole:      header("role of the replica that answered", "string"),
-				api.HeaderStaleness: header("milliseconds since that replica last heard from the leader; 0 on the leader", "integer"),
+				api.HeaderIndex: header("log index that the answer was read at, or that the write has", "integer"),
+				api.HeaderRole:  header("role of the replica that answered", "string"),
+				api.HeaderStaleness: header("milliseconds since that replica last heard from the leader; 0 on the leader",
+					"integer"),
 			},
-			"parameters": object{api.HeaderKey: object{"name": api.HeaderKey, "in": "header", "schema": object{"type": "string", "examples": []any{"laptop-7f3a/12"}},
+			"parameters": object{api.HeaderKey: object{"name": api.HeaderKey, "in": "header",
+				"schema":      object{"type": "string", "examples": []any{"laptop-7f3a/12"}},
 				"description": "CLIENT/SEQUENCE: a repeated call with the same key and body gets the first answer again"}},
 			"securitySchemes": object{
 				"token":       object{"type": "http", "scheme": "bearer", "description": "an access token"},
@@ -119,7 +123,8 @@ func (g *openAPI) operation(r route.Route) object {
 	}
 	var params []any
 	for _, m := range pathName.FindAllStringSubmatch(r.Pattern, -1) {
-		params = append(params, object{"name": m[1], "in": "path", "required": true, "description": pathText(g.t, r.Pattern, m[1]), "schema": object{"type": "string"}})
+		params = append(params, object{"name": m[1], "in": "path", "required": true,
+			"description": pathText(g.t, r.Pattern, m[1]), "schema": object{"type": "string"}})
 	}
 	for _, name := range strings.Fields(r.Query) {
 		params = append(params, g.parameter(r, name))
@@ -127,7 +132,8 @@ func (g *openAPI) operation(r route.Route) object {
 	if r.Method != http.MethodGet {
 		params = append(params, object{"$ref": "#/components/parameters/" + api.HeaderKey})
 	}
-	op := object{"summary": r.Described.Text, "operationId": operationID(r), "tags": []any{tagOf(r.Pattern)}, "responses": g.answers(r), "security": security(r), "x-rmd-role": r.Access().Least.String()}
+	op := object{"summary": r.Described.Text, "operationId": operationID(r), "tags": []any{tagOf(r.Pattern)},
+		"responses": g.answers(r), "security": security(r), "x-rmd-role": r.Access().Least.String()}
 	if params != nil {
 		op["parameters"] = params
 	}
@@ -161,20 +167,23 @@ func tagOf(pattern string) string {
 func operationID(r route.Route) string {
 	var b strings.Builder
 	b.WriteString(strings.ToLower(r.Method))
-	for _, w := range strings.FieldsFunc(strings.TrimPrefix(r.Pattern, "/v1"), func(r rune) bool { return !unicode.IsLetter(r) }) {
+	for _, w := range strings.FieldsFunc(strings.TrimPrefix(r.Pattern, "/v1"),
+		func(r rune) bool { return !unicode.IsLetter(r) }) {
 		b.WriteString(strings.ToUpper(w[:1]) + w[1:])
 	}
 	return b.String()
 }
 
 func (g *openAPI) answers(r route.Route) object {
-	out := object{"4XX": object{"$ref": "#/components/responses/Refused"}, "5XX": object{"$ref": "#/components/responses/Unavailable"}}
+	out := object{"4XX": object{"$ref": "#/components/responses/Refused"},
+		"5XX": object{"$ref": "#/components/responses/Unavailable"}}
 	headers := object{}
 	for _, name := range []string{api.HeaderIndex, api.HeaderRole, api.HeaderStaleness} {
 		headers[name] = object{"$ref": "#/components/headers/" + name}
 	}
 	for status, doc := range r.Described.Answers {
-		out[strconv.Itoa(status)] = object{"description": http.StatusText(status), "headers": headers, "content": g.content(doc)}
+		out[strconv.Itoa(status)] = object{"description": http.StatusText(status), "headers": headers,
+			"content": g.content(doc)}
 	}
 	return out
 }
@@ -202,7 +211,8 @@ func (g *openAPI) content(docs ...any) object {
 func (g *openAPI) schema(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[api.Duration]():
-		return object{"type": []any{"string", "number"}, "examples": []any{"90s"}, "description": "a duration such as 90s or 24h; a bare number is seconds"}
+		return object{"type": []any{"string", "number"}, "examples": []any{"90s"},
+			"description": "a duration such as 90s or 24h; a bare number is seconds"}
 	case t == reflect.TypeFor[[]byte]():
 		return object{"type": "string", "contentEncoding": "base64"}
 	}
@@ -340,8 +350,11 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // pathText describes the parameter of a path.
 func pathText(t *testing.T, pattern, name string) string {
 	for prefix, text := range map[string]string{
-		"/v1/apps/": "id of an application", "/v1/nodes/": "id of a node (HOST:PORT), or its host alone where that is unique", "/v1/queues/": "path of a queue, or its last name where that is unique",
-		"/v1/labels/": "name of a label", "/v1/reservations/": "id of a reservation, such as r41", "/v1/conf/": "version of the queue configuration", "/v1/cluster/members/": "id of a replica", "/v1/access/tokens/": "name of an access token",
+		"/v1/apps/": "id of an application", "/v1/nodes/": "id of a node (HOST:PORT), or its host alone where that is unique",
+		"/v1/queues/": "path of a queue, or its last name where that is unique",
+		"/v1/labels/": "name of a label", "/v1/reservations/": "id of a reservation, such as r41",
+		"/v1/conf/": "version of the queue configuration", "/v1/cluster/members/": "id of a replica",
+		"/v1/access/tokens/": "name of an access token",
 	} {
 		if strings.HasPrefix(pattern, prefix) {
 			return text
@@ -355,18 +368,34 @@ func pathText(t *testing.T, pattern, name string) string {
 // meanings.
 var (
 	flags = map[string]string{
-		"consistent": "wait until the answer includes everything that was committed when the request arrived", "dry_run": "check, and change nothing", "allow_unknown": "keep unknown keys that resemble known ones, as YARN does", "explain": "explain why the application waits",
-		"force": "do it although no access token that may change access is left", "why": "include the causes of the decisions", "stale": "take the state of this replica instead of the leader's",
+		"consistent":    "wait until the answer includes everything that was committed when the request arrived",
+		"dry_run":       "check, and change nothing",
+		"allow_unknown": "keep unknown keys that resemble known ones, as YARN does",
+		"explain":       "explain why the application waits",
+		"force":         "do it although no access token that may change access is left",
+		"why":           "include the causes of the decisions",
+		"stale":         "take the state of this replica instead of the leader's",
 	}
 	numbers = map[string]string{
-		"principal": "a Kerberos principal whose short name the answer shows", "min_index": "wait until the answer includes this log index", "dynamic": "most dynamic children of a queue, those with the most applications; without it, all", "limit": "most items of the answer; without it, all", "from": "first log index; without it, the oldest", "count": "most entries of the answer",
-		"since": "only entries since this time, in Unix milliseconds", "/v1/audit after": "only entries after this number", "/v1/events after": "log index to begin after; without it, now",
+		"principal": "a Kerberos principal whose short name the answer shows",
+		"min_index": "wait until the answer includes this log index",
+		"dynamic":   "most dynamic children of a queue, those with the most applications; without it, all",
+		"limit":     "most items of the answer; without it, all", "from": "first log index; without it, the oldest",
+		"count": "most entries of the answer",
+		"since": "only entries since this time, in Unix milliseconds", "/v1/audit after": "only entries after this number",
+		"/v1/events after": "log index to begin after; without it, now",
 	}
 	words = map[string]string{
-		"span": "hour, day or week; empty: hour", "after": "the next of the page before", "state": "states, separated by commas", "queue": "only in this queue or below it", "user": "only of this user", "type": "only of this type", "name": "only of this name",
-		"tag": "only with this tag", "order": "oldest or newest first", "rack": "only on this rack", "label": "only with this label; empty: only without a label", "node": "only on this node", "app": "only of this application", "kind": "kinds of events, separated by commas",
-		"reason": "why, for the record", "comment": "what the version is for", "who": "only callers whose name contains this", "action": "only actions that contain this",
-		"role": "leader or follower: 200 only on such a replica", "replace_state": "id of the running cluster whose state is replaced",
+		"span": "hour, day or week; empty: hour", "after": "the next of the page before",
+		"state": "states, separated by commas", "queue": "only in this queue or below it", "user": "only of this user",
+		"type": "only of this type", "name": "only of this name",
+		"tag": "only with this tag", "order": "oldest or newest first", "rack": "only on this rack",
+		"label": "only with this label; empty: only without a label", "node": "only on this node",
+		"app": "only of this application", "kind": "kinds of events, separated by commas",
+		"reason": "why, for the record", "comment": "what the version is for", "who": "only callers whose name contains this",
+		"action":        "only actions that contain this",
+		"role":          "leader or follower: 200 only on such a replica",
+		"replace_state": "id of the running cluster whose state is replaced",
 	}
 )
 

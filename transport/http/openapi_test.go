@@ -22,7 +22,8 @@ func TestOpenAPIIsGenerated(t *testing.T) {
 	if !bytes.Equal(got, goldenOpenAPI(t)) {
 		t.Error("v1/openapi.json is not what the routes and the types of package api say; write it with make golden and read the diff")
 	}
-	if w := b.ask("GET", "/v1/openapi.json", ""); !bytes.Equal(w.Body.Bytes(), goldenOpenAPI(t)) || w.Header().Get("Content-Type") != "application/json" {
+	if w := b.ask("GET", "/v1/openapi.json", ""); !bytes.Equal(w.Body.Bytes(), goldenOpenAPI(t)) ||
+		w.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("served as %s: %.200s", w.Header().Get("Content-Type"), w.Body)
 	}
 }

@@ -49,7 +49,8 @@ func TestOpenAPIIsValid(t *testing.T) {
 // compares every answer of this package's tests with the description.
 func TestOpenAPIFindsAWrongAnswer(t *testing.T) {
 	d := readDescription(t)
-	for path, answer := range map[string]string{"/v1/apps": `{"apps": 7}`, "/v1/nodes/a.example:8041": `{}`, "/v1/queues/root.a": `[]`} {
+	for path, answer := range map[string]string{"/v1/apps": `{"apps": 7}`, "/v1/nodes/a.example:8041": `{}`,
+		"/v1/queues/root.a": `[]`} {
 		if err := d.answer("GET", path, 200, []byte(answer)); err == nil {
 			t.Errorf("%s may answer %s", path, answer)
 		}
@@ -85,7 +86,8 @@ var readDescription = func() func(testing.TB) *description {
 	return func(t testing.TB) *description {
 		once.Do(func() {
 			doc := decodeJSON(t, goldenOpenAPI(t))
-			d = &description{paths: doc.(object)["paths"].(object), patterns: map[string]*regexp.Regexp{}, compiler: jsonschema.NewCompiler()}
+			d = &description{paths: doc.(object)["paths"].(object), patterns: map[string]*regexp.Regexp{},
+				compiler: jsonschema.NewCompiler()}
 			if err := d.compiler.AddResource("rmd.json", doc); err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,8 @@ func (s *Server) openPages() error {
 	c := ui.DefaultConfig()
 	c.Logger, c.Guard, c.Views, c.Problems, c.API, c.Caller = s.log.Named("ui"), s.guard, s.views, s.problems, s.api, s.mux
 	c.Status, c.About, c.Log, c.Past, c.ReadTimeout = s.status, s.about, s.cfg.Log, s.cfg.Past, s.cfg.ReadTimeout
-	c.Now, c.Done, c.MaxBodyBytes, c.MaxStreams, c.Heartbeat = s.cfg.Now, s.ctx.Done(), s.cfg.MaxBodyBytes, s.cfg.MaxStreams, s.cfg.Heartbeat
+	c.Now, c.Done, c.MaxBodyBytes, c.MaxStreams, c.Heartbeat = s.cfg.Now, s.ctx.Done(), s.cfg.MaxBodyBytes,
+		s.cfg.MaxStreams, s.cfg.Heartbeat
 	s.pages, err = ui.New(c)
 	return err
 }
@@ -56,7 +57,8 @@ func (s *Server) page(path string) http.Handler {
 // takesSession reports whether a request may have a session instead of credentials: one for a page,
 // and one that the page of a web application makes.
 func (s *Server) takesSession(r *http.Request) bool {
-	return s.page(r.URL.Path) != nil || len(s.cfg.Hadoop.WebApps) > 0 && yarnweb.ForWebApps(r.URL.Path) && auth.FromOwnPage(r)
+	return s.page(r.URL.Path) != nil || len(s.cfg.Hadoop.WebApps) > 0 && yarnweb.ForWebApps(r.URL.Path) &&
+		auth.FromOwnPage(r)
 }
 
 // isLive reports whether the request is one that an open page repeats by itself.
@@ -115,7 +117,8 @@ func (s *Server) status() ui.Status {
 func (s *Server) about() ui.About {
 	d := ui.About{Version: s.cfg.Version, Built: runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH}
 	for _, o := range s.cfg.Own {
-		d.Own = append(d.Own, ui.Setting{Name: o.Name, Value: view.MaskProperty(o.Name, o.Value), About: o.About, Origin: o.Origin})
+		d.Own = append(d.Own, ui.Setting{Name: o.Name, Value: view.MaskProperty(o.Name, o.Value), About: o.About,
+			Origin: o.Origin})
 	}
 	if s.cfg.Hadoop.Settings == nil {
 		return d

@@ -62,58 +62,72 @@ func TestActionsGoThroughTheSubmitter(t *testing.T) {
 		fields              []string
 		want                func(in input.Input) bool
 	}{
-		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/kill", "/ui/apps/" + appTwo + "?done=kill", []string{"reason", "too large"}, func(in input.Input) bool {
-			k, ok := in.(*input.KillApplication)
-			return ok && k.ID == app(2) && k.Diagnostics == "Application "+appTwo+" was killed by user dr.who at 127.0.0.1 with diagnostic message: too large"
-		}},
-		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/move", "/ui/apps/" + appTwo + "?done=move", []string{"queue", "root.batch"}, func(in input.Input) bool {
-			k, ok := in.(*input.MoveApplication)
-			return ok && k.ID == app(2) && k.Queue == "root.batch"
-		}},
-		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/priority", "/ui/apps/" + appTwo + "?done=priority", []string{"priority", "5"}, func(in input.Input) bool {
-			k, ok := in.(*input.SetPriority)
-			return ok && k.ID == app(2) && k.Priority == 5
-		}},
-		{"/ui/reservations/r1", "/ui/reservations/r1/cancel", "/ui/reservations?done=cancel", []string{"reason", "holds up three"}, func(in input.Input) bool {
-			k, ok := in.(*input.CancelReservation)
-			return ok && k.Number == 1 && k.Reason == "holds up three"
-		}},
-		{"/ui/nodes/sim-01:8041", "/ui/nodes/sim-01:8041/drain", "/ui/nodes/sim-01:8041?done=drain", []string{"timeout", "1h"}, func(in input.Input) bool {
-			k, ok := in.(*input.DrainNode)
-			return ok && k.ID == node && k.DeadlineMillis == clusterTime+3_600_000
-		}},
-		{"/ui/nodes/sim-01:8041", "/ui/nodes/sim-01:8041/undrain", "/ui/nodes/sim-01:8041?done=undrain", nil, func(in input.Input) bool {
-			k, ok := in.(*input.DrainNode)
-			return ok && k.Back
-		}},
-		{"/ui/nodes/sim-01:8041", "/ui/nodes/sim-01:8041/resource", "/ui/nodes/sim-01:8041?done=resource", []string{"total.memory-mb", "32768", "total.vcores", "8"}, func(in input.Input) bool {
-			k, ok := in.(*input.SetNodeResource)
-			return ok && k.Total == gpu(32768, 8, 0)
-		}},
-		{"/ui/queues/root.online", "/ui/queues/root.online/stop", "/ui/queues/root.online?done=stop", nil, func(in input.Input) bool {
-			k, ok := in.(*input.SetQueueState)
-			return ok && k.Queue == "root.online" && k.State == yarn.QueueStopped
-		}},
-		{"/ui/labels", "/ui/labels/add", "/ui/labels?done=label", []string{"name", " fpga ", "exclusive", "no"}, func(in input.Input) bool {
-			k, ok := in.(*input.SetLabels)
-			return ok && slices.Equal(k.Labels, []input.Label{{Name: "fpga"}})
-		}},
-		{"/ui/labels/gpu", "/ui/labels/gpu/map", "/ui/labels/gpu?done=map", []string{"nodes", "sim-01, sim-03:8041"}, func(in input.Input) bool {
-			k, ok := in.(*input.LabelNodes)
-			return ok && len(k.Nodes) == 2 && k.Nodes[0].ID.Host == "sim-01" && k.Nodes[1].ID.Port == 8041 && slices.Equal(k.Nodes[1].Labels, []string{"gpu"})
-		}},
-		{"/ui/labels/gpu", "/ui/labels/gpu/map", "/ui/labels/gpu?done=map", []string{"nodes", "sim-02", "take", "1"}, func(in input.Input) bool {
-			k, ok := in.(*input.LabelNodes)
-			return ok && len(k.Nodes) == 1 && k.Nodes[0].Labels == nil
-		}},
+		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/kill", "/ui/apps/" + appTwo + "?done=kill",
+			[]string{"reason", "too large"}, func(in input.Input) bool {
+				k, ok := in.(*input.KillApplication)
+				return ok && k.ID == app(2) && k.Diagnostics == "Application "+appTwo+
+					" was killed by user dr.who at 127.0.0.1 with diagnostic message: too large"
+			}},
+		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/move", "/ui/apps/" + appTwo + "?done=move",
+			[]string{"queue", "root.batch"}, func(in input.Input) bool {
+				k, ok := in.(*input.MoveApplication)
+				return ok && k.ID == app(2) && k.Queue == "root.batch"
+			}},
+		{"/ui/apps/" + appTwo, "/ui/apps/" + appTwo + "/priority", "/ui/apps/" + appTwo + "?done=priority",
+			[]string{"priority", "5"}, func(in input.Input) bool {
+				k, ok := in.(*input.SetPriority)
+				return ok && k.ID == app(2) && k.Priority == 5
+			}},
+		{"/ui/reservations/r1", "/ui/reservations/r1/cancel", "/ui/reservations?done=cancel",
+			[]string{"reason", "holds up three"}, func(in input.Input) bool {
+				k, ok := in.(*input.CancelReservation)
+				return ok && k.Number == 1 && k.Reason == "holds up three"
+			}},
+		{"/ui/nodes/sim-01:8041", "/ui/nodes/sim-01:8041/drain", "/ui/nodes/sim-01:8041?done=drain",
+			[]string{"timeout", "1h"}, func(in input.Input) bool {
+				k, ok := in.(*input.DrainNode)
+				return ok && k.ID == node && k.DeadlineMillis == clusterTime+3_600_000
+			}},
+		{"/ui/nodes/sim-01:8041", "/ui/nodes/sim-01:8041/undrain", "/ui/nodes/sim-01:8041?done=undrain", nil,
+			func(in input.Input) bool {
+				k, ok := in.(*input.DrainNode)
+				return ok && k.Back
+			}},
+		{"/ui/nodes/sim-01:8041", "/ui/nodes/sim-01:8041/resource", "/ui/nodes/sim-01:8041?done=resource",
+			[]string{"total.memory-mb", "32768", "total.vcores", "8"}, func(in input.Input) bool {
+				k, ok := in.(*input.SetNodeResource)
+				return ok && k.Total == gpu(32768, 8, 0)
+			}},
+		{"/ui/queues/root.online", "/ui/queues/root.online/stop", "/ui/queues/root.online?done=stop", nil,
+			func(in input.Input) bool {
+				k, ok := in.(*input.SetQueueState)
+				return ok && k.Queue == "root.online" && k.State == yarn.QueueStopped
+			}},
+		{"/ui/labels", "/ui/labels/add", "/ui/labels?done=label", []string{"name", " fpga ", "exclusive", "no"},
+			func(in input.Input) bool {
+				k, ok := in.(*input.SetLabels)
+				return ok && slices.Equal(k.Labels, []input.Label{{Name: "fpga"}})
+			}},
+		{"/ui/labels/gpu", "/ui/labels/gpu/map", "/ui/labels/gpu?done=map", []string{"nodes", "sim-01, sim-03:8041"},
+			func(in input.Input) bool {
+				k, ok := in.(*input.LabelNodes)
+				return ok && len(k.Nodes) == 2 && k.Nodes[0].ID.Host == "sim-01" && k.Nodes[1].ID.Port == 8041 &&
+					slices.Equal(k.Nodes[1].Labels, []string{"gpu"})
+			}},
+		{"/ui/labels/gpu", "/ui/labels/gpu/map", "/ui/labels/gpu?done=map", []string{"nodes", "sim-02", "take", "1"},
+			func(in input.Input) bool {
+				k, ok := in.(*input.LabelNodes)
+				return ok && len(k.Nodes) == 1 && k.Nodes[0].Labels == nil
+			}},
 		{"/ui/labels/gpu", "/ui/labels/gpu/remove", "/ui/labels?done=unlabel", nil, func(in input.Input) bool {
 			k, ok := in.(*input.RemoveLabels)
 			return ok && slices.Equal(k.Names, []string{"gpu"})
 		}},
-		{"/ui/conf/rollback?to=1", "/ui/conf/rollback", "/ui/conf?done=rollback", []string{"to", "1", "comment", "as before"}, func(in input.Input) bool {
-			k, ok := in.(*input.RollbackQueues)
-			return ok && k.To == 1 && k.Comment == "as before"
-		}},
+		{"/ui/conf/rollback?to=1", "/ui/conf/rollback", "/ui/conf?done=rollback", []string{"to", "1", "comment", "as before"},
+			func(in input.Input) bool {
+				k, ok := in.(*input.RollbackQueues)
+				return ok && k.To == 1 && k.Comment == "as before"
+			}},
 	} {
 		b := newBench(t, nil)
 		if strings.HasPrefix(c.page, "/ui/labels") {
@@ -151,13 +165,16 @@ func TestForeignFormsRefused(t *testing.T) {
 	form := "application/x-www-form-urlencoded"
 	path := "/ui/apps/" + appTwo + "/kill"
 	for name, w := range map[string]*httptest.ResponseRecorder{
-		"no cookie":       b.ask("POST", path, "token=00", "Content-Type", form),
-		"no token":        b.ask("POST", path, "reason=x", "Content-Type", form, "Cookie", v.cookie),
-		"wrong token":     b.ask("POST", path, "token=00112233445566778899aabbccddeeff", "Content-Type", form, "Cookie", v.cookie),
-		"empty both":      b.ask("POST", path, "token=", "Content-Type", form, "Cookie", "rmd_token="),
-		"other site":      b.ask("POST", path, "token="+strings.TrimPrefix(v.cookie, "rmd_token="), "Content-Type", form, "Cookie", v.cookie, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"),
-		"not a form":      b.ask("POST", path, `{"token":"x"}`, "Content-Type", "application/json", "Cookie", v.cookie),
-		"token in query":  b.ask("POST", path+"?token="+strings.TrimPrefix(v.cookie, "rmd_token="), "", "Content-Type", form, "Cookie", v.cookie),
+		"no cookie": b.ask("POST", path, "token=00", "Content-Type", form),
+		"no token":  b.ask("POST", path, "reason=x", "Content-Type", form, "Cookie", v.cookie),
+		"wrong token": b.ask("POST", path, "token=00112233445566778899aabbccddeeff", "Content-Type", form,
+			"Cookie", v.cookie),
+		"empty both": b.ask("POST", path, "token=", "Content-Type", form, "Cookie", "rmd_token="),
+		"other site": b.ask("POST", path, "token="+strings.TrimPrefix(v.cookie, "rmd_token="), "Content-Type", form,
+			"Cookie", v.cookie, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"),
+		"not a form": b.ask("POST", path, `{"token":"x"}`, "Content-Type", "application/json", "Cookie", v.cookie),
+		"token in query": b.ask("POST", path+"?token="+strings.TrimPrefix(v.cookie, "rmd_token="), "", "Content-Type", form,
+			"Cookie", v.cookie),
 		"plain text form": b.ask("POST", path, "token=x", "Content-Type", "text/plain", "Cookie", v.cookie),
 	} {
 		if w.Code != http.StatusForbidden && w.Code != http.StatusUnsupportedMediaType {
@@ -198,10 +215,12 @@ func TestActionsHaveTheAdmissionOfTheAPI(t *testing.T) {
 func TestRefusalsAreShown(t *testing.T) {
 	b := newBench(t, nil)
 	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
-		return input.Refuse(r.Input, input.Refusef(input.NoSuchReservation, "see the list", "it was fulfilled meanwhile")), 7, nil
+		return input.Refuse(r.Input, input.Refusef(input.NoSuchReservation, "see the list", "it was fulfilled meanwhile")), 7,
+			nil
 	})
 	w := (&visitor{b: b}).post("/ui/reservations/r1", "/ui/reservations/r1/cancel")
-	if body := w.Body.String(); w.Code != http.StatusNotFound || !strings.Contains(body, "NO_SUCH_RESERVATION") || !strings.Contains(body, "it was fulfilled meanwhile") || !strings.Contains(body, "Not done") {
+	if body := w.Body.String(); w.Code != http.StatusNotFound || !strings.Contains(body, "NO_SUCH_RESERVATION") ||
+		!strings.Contains(body, "it was fulfilled meanwhile") || !strings.Contains(body, "Not done") {
 		t.Errorf("status %d: %s", w.Code, body)
 	}
 }
@@ -209,9 +228,11 @@ func TestRefusalsAreShown(t *testing.T) {
 func TestConfigurationIsStagedAppliedAndKeptSecret(t *testing.T) {
 	b := newBench(t, nil)
 	v := &visitor{b: b}
-	w := v.post("/ui/queues/root.online", "/ui/conf/stage", "base", "2", "queue", "root.online", "set.maximum-capacity", "80", "set.maximum-applications", "")
+	w := v.post("/ui/queues/root.online", "/ui/conf/stage", "base", "2", "queue", "root.online", "set.maximum-capacity",
+		"80", "set.maximum-applications", "")
 	body := w.Body.String()
-	for _, want := range []string{"Staged change", "Nothing has been written", "maximum-capacity", "<ins>80", "<del>7</del>", "Apply it", `name="base" value="2"`, "What would happen", "would start at once"} {
+	for _, want := range []string{"Staged change", "Nothing has been written", "maximum-capacity", "<ins>80",
+		"<del>7</del>", "Apply it", `name="base" value="2"`, "What would happen", "would start at once"} {
 		if w.Code != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("status %d, the staged change does not say %q", w.Code, want)
 		}
@@ -227,7 +248,8 @@ func TestConfigurationIsStagedAppliedAndKeptSecret(t *testing.T) {
 		t.Errorf("a wrong capacity is not refused: %s", body)
 	}
 	text := "yarn.scheduler.capacity.root.queues = a\nyarn.scheduler.capacity.root.a.capacity = 100\n# a remark\n"
-	if w = v.post("/ui/conf/edit", "/ui/conf/apply", "base", "2", "text", text, "comment", "one queue"); w.Code != http.StatusSeeOther {
+	if w = v.post("/ui/conf/edit", "/ui/conf/apply", "base", "2", "text", text, "comment",
+		"one queue"); w.Code != http.StatusSeeOther {
 		t.Fatalf("apply: %d %s", w.Code, w.Body)
 	}
 	in, ok := b.d.last(t).Input.(*input.SetQueues)
@@ -235,7 +257,8 @@ func TestConfigurationIsStagedAppliedAndKeptSecret(t *testing.T) {
 		t.Errorf("applied %+v", in)
 	}
 	for text, want := range map[string]string{"no equals": "NAME = VALUE", "a = 1\na = 2": "second value"} {
-		if w := v.post("/ui/conf/edit", "/ui/conf/stage", "base", "2", "text", text); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+		if w := v.post("/ui/conf/edit", "/ui/conf/stage", "base", "2", "text", text); w.Code != http.StatusBadRequest ||
+			!strings.Contains(w.Body.String(), want) {
 			t.Errorf("staging %q: status %d, want 400 and a page that says %q", text, w.Code, want)
 		}
 	}
@@ -260,11 +283,13 @@ func TestHiddenValuesStayHiddenAndSurvive(t *testing.T) {
 			t.Errorf("%s shows a hidden value", path)
 		}
 	}
-	w := v.post("/ui/queues/root.online", "/ui/conf/stage", "base", "3", "queue", "root.online", "set.maximum-capacity", "90")
+	w := v.post("/ui/queues/root.online", "/ui/conf/stage", "base", "3", "queue", "root.online",
+		"set.maximum-capacity", "90")
 	if strings.Contains(w.Body.String(), "hunter2") {
 		t.Error("the staged change shows a hidden value")
 	}
-	if w = v.post("/ui/conf/edit", "/ui/conf/apply", "base", "3", "text", name+" = ********\nyarn.scheduler.capacity.root.queues = a\n"); w.Code != http.StatusSeeOther {
+	if w = v.post("/ui/conf/edit", "/ui/conf/apply", "base", "3", "text",
+		name+" = ********\nyarn.scheduler.capacity.root.queues = a\n"); w.Code != http.StatusSeeOther {
 		t.Fatalf("apply: %d %s", w.Code, w.Body)
 	}
 	in := b.d.last(t).Input.(*input.SetQueues)
@@ -279,7 +304,8 @@ func TestSiblingCapacitiesForm(t *testing.T) {
 	b := newBench(t, nil)
 	v := &visitor{b: b}
 	page := b.ask("GET", "/ui/queues/root", "").Body.String()
-	for _, want := range []string{"Capacities of the child queues", `name="capacity.root.online"`, `name="capacity.root.train"`, `<output class="badge good">100%</output>`} {
+	for _, want := range []string{"Capacities of the child queues", `name="capacity.root.online"`,
+		`name="capacity.root.train"`, `<output class="badge good">100%</output>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the parent's page does not say %q", want)
 		}
@@ -293,11 +319,15 @@ func TestSiblingCapacitiesForm(t *testing.T) {
 		return w.Body.String()
 	}
 	body := stage("capacity.root.online", "12.5")
-	if !strings.Contains(body, "not valid") || strings.Contains(body, "Apply it") || !strings.Contains(body, `name="capacity.root.online" value="12.5"`) || !strings.Contains(body, `<output class="badge bad">`) {
+	if !strings.Contains(body, "not valid") || strings.Contains(body, "Apply it") ||
+		!strings.Contains(body, `name="capacity.root.online" value="12.5"`) ||
+		!strings.Contains(body, `<output class="badge bad">`) {
 		t.Errorf("a wrong sum is not refused: %s", body)
 	}
-	body = stage("capacity.root.batch", "30", "capacity.root.train", "30", "capacity.root.online", "29.5", "capacity.root.adhoc", "10.5", "capacity.root", "7", "capacity.root.other", "7")
-	for _, want := range []string{`<output class="badge good">100%</output>`, "<ins>29.5", "Apply it", "What would happen"} {
+	body = stage("capacity.root.batch", "30", "capacity.root.train", "30", "capacity.root.online", "29.5",
+		"capacity.root.adhoc", "10.5", "capacity.root", "7", "capacity.root.other", "7")
+	for _, want := range []string{`<output class="badge good">100%</output>`, "<ins>29.5", "Apply it",
+		"What would happen"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("it does not say %q", want)
 		}
@@ -305,9 +335,11 @@ func TestSiblingCapacitiesForm(t *testing.T) {
 	if strings.Contains(body, "root.other") || len(b.d.asked()) > 0 {
 		t.Error("a queue that is no child was set, or staging wrote something")
 	}
-	for values, sum := range map[string]string{"1w 2.5w 3w 4w": "10.5w", "[memory=1] 2 3 4": "of different kinds", "1e400 2 3 4": "of different kinds", "33.3333 33.3333 33.3334 0": "100%", "<b> 1 2 3": "of different kinds"} {
+	for values, sum := range map[string]string{"1w 2.5w 3w 4w": "10.5w", "[memory=1] 2 3 4": "of different kinds",
+		"1e400 2 3 4": "of different kinds", "33.3333 33.3333 33.3334 0": "100%", "<b> 1 2 3": "of different kinds"} {
 		f := strings.Fields(values)
-		if body := stage("capacity.root.batch", f[0], "capacity.root.train", f[1], "capacity.root.online", f[2], "capacity.root.adhoc", f[3]); !strings.Contains(body, ">"+sum+"</output>") {
+		if body := stage("capacity.root.batch", f[0], "capacity.root.train", f[1], "capacity.root.online", f[2],
+			"capacity.root.adhoc", f[3]); !strings.Contains(body, ">"+sum+"</output>") {
 			t.Errorf("%s does not come to %s", values, sum)
 		}
 	}

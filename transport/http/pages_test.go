@@ -31,39 +31,49 @@ var pagePaths = []struct {
 	path string
 	says []string
 }{
-	{"/ui/", []string{"Overview", "2 of 3 replicas in step", "Waiting longest", "…_0003", "<b>2</b> waiting</a>", "…_0002", "root.train", "Last decisions"}},
+	{"/ui/", []string{"Overview", "2 of 3 replicas in step", "Waiting longest", "…_0003", "<b>2</b> waiting</a>", "…_0002",
+		"root.train", "Last decisions"}},
 	{"/ui/apps", []string{"…_0001", "carol", "Why it waits", "4 applications", `aria-sort="descending"`}},
 	{"/ui/apps?all=1", []string{"Blacklisted", "etl", "Fewer columns"}},
 	{"/ui/apps?state=RUNNING&sort=-memory", []string{"…_0001", "2 applications"}},
 	{"/ui/apps?find=waits", []string{"…_0003", "1 application"}},
 	{"/ui/apps?user=nobody", []string{"No application matches.", "Show all"}},
-	{"/ui/apps/" + appTwo, []string{"Why waiting", "NODE_TOO_SMALL_FREE", "is reserved for it (r1)", "What if", "it asked for 2 gpu", "What must end", "at its limit", "behind", "Kill the application", "Timeline", "64 GiB · 16 vc · 4 gpu"}},
+	{"/ui/apps/" + appTwo, []string{"Why waiting", "NODE_TOO_SMALL_FREE", "is reserved for it (r1)", "What if",
+		"it asked for 2 gpu", "What must end", "at its limit", "behind", "Kill the application", "Timeline",
+		"64 GiB · 16 vc · 4 gpu"}},
 	{"/ui/apps/application_1780000000000_0004", []string{"How it ended"}},
 	{"/ui/queues", []string{"Share of the cluster", "online", "Configuration version", "Waits for the ApplicationMaster"}},
-	{"/ui/queues/root.online", []string{"set.maximum-applications", `value="7"`, "Show what would change", "alice", "Stop the queue"}},
+	{"/ui/queues/root.online", []string{"set.maximum-applications", `value="7"`, "Show what would change", "alice",
+		"Stop the queue"}},
 	{"/ui/search?q=waits", []string{"…_0003", `placeholder="Search ( / )"`}},
 	{"/ui/search?q=3", []string{"…_0003", "sim-03:8041"}},
 	{"/ui/search?q=R1", []string{`href="/ui/reservations/r1"`}},
 	{"/ui/search?q=ONLINE", []string{`href="/ui/queues/root.online"`}},
 	{"/ui/search?q=ali", []string{`href="/ui/users/alice"`, "…_0001"}},
-	{"/ui/users/alice", []string{"Queues and limits", "Used and reserved", "root.online", "of the cluster", `href="/ui/apps?user=alice&amp;state=RUNNING"`, "…_0001"}},
+	{"/ui/users/alice", []string{"Queues and limits", "Used and reserved", "root.online", "of the cluster",
+		`href="/ui/apps?user=alice&amp;state=RUNNING"`, "…_0001"}},
 	{"/ui/users/bob?sort=queue", []string{"Waits for", "…_0002", `aria-sort="ascending"`}},
 	{"/ui/search?q=nobody", []string{"Nothing matches."}},
 	{"/ui/search", []string{"application, queue, node, user, reservation"}},
 	{"/ui/queues/root.online?sort=user", []string{`aria-sort="ascending"`, "?sort=-user"}},
 	{"/ui/queues?sort=-guaranteed", []string{`aria-sort="descending"><a href="/ui/queues?sort=guaranteed">`, "root"}},
-	{"/ui/apps/" + appOne + "?sort=-size", []string{`aria-sort="descending"><a href="/ui/apps/application_1780000000000_0001?sort=size">`, "…_0001_01_000001"}},
+	{"/ui/apps/" + appOne + "?sort=-size", []string{
+		`aria-sort="descending"><a href="/ui/apps/application_1780000000000_0001?sort=size">`, "…_0001_01_000001"}},
 	{"/ui/reservations?sort=-short", []string{`aria-current="true">Short of memory ↓`, "?sort=short"}},
 	{"/ui/reservations/r1?sort=-size", []string{`aria-sort="descending"`, "?sort=size"}},
 	{"/ui/nodes/sim-01:8041?sort=-granted", []string{`aria-sort="descending"`, "?sort=granted"}},
 	{"/ui/queues/root", []string{"Child queues", "root.batch"}},
 	{"/ui/nodes", []string{"How full", "What fits now", "sim-01:8041", "r1", "1 reserved"}},
 	{"/ui/nodes?find=02", []string{"sim-02:8041", "1 node"}},
-	{"/ui/nodes/sim-01:8041", []string{"To scale", "kept for", "containerlogs/container_1780000000000_0001_01_000001/alice", "Drain the node"}},
-	{"/ui/reservations", []string{"<b>1</b> active", "32 GiB short", "Cancel…", "one container is enough", "ReservationMade"}},
+	{"/ui/nodes/sim-01:8041", []string{"To scale", "kept for",
+		"containerlogs/container_1780000000000_0001_01_000001/alice", "Drain the node"}},
+	{"/ui/reservations", []string{"<b>1</b> active", "32 GiB short", "Cancel…", "one container is enough",
+		"ReservationMade"}},
 	{"/ui/reservations/r1", []string{"Cancel reservation r1", "…_0001_01_000001", "bob"}},
-	{"/ui/cluster", []string{"degraded", "Last election", "★ leader", "unreachable", "214 ms", "301 ms", "fsync p99", "Transfer leadership", "Background jobs", "fails", "no space left on device"}},
-	{"/ui/about", []string{"Feature level", "raft.sync", "rmd.yaml:3", "yarn.resourcemanager.hostname", "Settings of this replica"}},
+	{"/ui/cluster", []string{"degraded", "Last election", "★ leader", "unreachable", "214 ms", "301 ms", "fsync p99",
+		"Transfer leadership", "Background jobs", "fails", "no space left on device"}},
+	{"/ui/about", []string{"Feature level", "raft.sync", "rmd.yaml:3", "yarn.resourcemanager.hostname",
+		"Settings of this replica"}},
 	{"/ui/about?find=always", []string{"raft.sync", "Show all"}},
 	{"/ui/cluster?verify=1", []string{"Verified at index 20"}},
 	{"/ui/decisions", []string{"ReservationMade", "container granted", "…_0002"}},
@@ -74,48 +84,62 @@ var pagePaths = []struct {
 	{"/ui/conf/edit", []string{"root.online.maximum-applications = 7"}},
 	{"/ui/conf/rollback?to=1", []string{"Roll back to version 1", "What would change", "maximum-applications"}},
 	{"/ui/forecasts", []string{"<b>273</b> of 300", "91", "These are too few"}},
-	{"/ui/apps/" + appTwo, []string{"When it starts", "9 in 10 between", "a later one", "of 15", "its priority was 4", "never: no node has it", "within 7 days in 3 of 15 runs only", "/ui/forecasts"}},
+	{"/ui/apps/" + appTwo, []string{"When it starts", "9 in 10 between", "a later one", "of 15", "its priority was 4",
+		"never: no node has it", "within 7 days in 3 of 15 runs only", "/ui/forecasts"}},
 	{"/ui/users", []string{`href="/ui/users/alice"`, "Longest wait", "carol"}},
 	{"/ui/users?sort=-waiting", []string{`aria-sort="descending"`}},
 	{"/ui/preemption", []string{"What each queue is entitled to", "root.train", "The next round"}},
 	{"/ui/audit", []string{"token ci", "node drain", "sim-01:8041", "NOT_ALLOWED", "10.0.0.9"}},
 	{"/ui/labels", []string{"Node labels are off", "default", `href="/ui/nodes?label=-"`}},
-	{"/ui/replay", []string{"Paused at index 17", "Rewind", "Step back", "Reserved at this index", "…_0002", "rmd replay", "127.0.0.1:8088", "Play it with and without"}},
+	{"/ui/replay", []string{"Paused at index 17", "Rewind", "Step back", "Reserved at this index", "…_0002", "rmd replay",
+		"127.0.0.1:8088", "Play it with and without"}},
 }
 
 // fullyExplained returns an explanation with every field set.
 func fullyExplained(_ *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
-	return &api.Explanation{ID: id.String(), State: "RUNNING", Queue: "root.train", Waiting: true, WaitingMillis: 60_000, Position: 1, Of: 3, Reason: "NODE_TOO_SMALL_FREE",
-		Text: "node sim-01:8041 is reserved for it (r1)", Diagnostic: "Node has been reserved", Asks: []api.ExplainedAsk{{Count: 1, Size: "65536MB 16vc 4gpu", Where: "any host"}},
-		Limits:   []api.ExplainedLimit{{Name: "maximum of root.train", Used: "0MB 0vc", Most: "9MB 9vc", Binds: true}},
-		Nodes:    []api.ExplainedNodes{{Reason: "NODE_TOO_SMALL_FREE", Verdict: "too little is free", Count: 3, Example: "sim-02:8041"}},
-		Reserved: []api.ExplainedReservation{{ID: "r1", Node: "sim-01:8041", Needs: "65536MB", Free: "32768MB", AgeMillis: 60_000, WaitsFor: []string{"container_1780000000000_0001_01_000001"}}},
-		Ahead:    []string{appOne}, Behind: []string{appThree}, WhatIf: []api.ExplainedAlternative{{If: "it asked for 2 gpu", Now: true, Then: "it would be served"}},
-		MustEnd: &api.ExplainedMustEnd{Node: "sim-01:8041", Missing: "32768MB", Containers: []string{"container_1780000000000_0001_01_000001"}}}, nil
+	return &api.Explanation{ID: id.String(), State: "RUNNING", Queue: "root.train", Waiting: true, WaitingMillis: 60_000,
+		Position: 1, Of: 3, Reason: "NODE_TOO_SMALL_FREE",
+		Text: "node sim-01:8041 is reserved for it (r1)", Diagnostic: "Node has been reserved",
+		Asks:   []api.ExplainedAsk{{Count: 1, Size: "65536MB 16vc 4gpu", Where: "any host"}},
+		Limits: []api.ExplainedLimit{{Name: "maximum of root.train", Used: "0MB 0vc", Most: "9MB 9vc", Binds: true}},
+		Nodes: []api.ExplainedNodes{{Reason: "NODE_TOO_SMALL_FREE", Verdict: "too little is free", Count: 3,
+			Example: "sim-02:8041"}},
+		Reserved: []api.ExplainedReservation{{ID: "r1", Node: "sim-01:8041", Needs: "65536MB", Free: "32768MB",
+			AgeMillis: 60_000, WaitsFor: []string{"container_1780000000000_0001_01_000001"}}},
+		Ahead: []string{appOne}, Behind: []string{appThree},
+		WhatIf: []api.ExplainedAlternative{{If: "it asked for 2 gpu", Now: true, Then: "it would be served"}},
+		MustEnd: &api.ExplainedMustEnd{Node: "sim-01:8041", Missing: "32768MB",
+			Containers: []string{"container_1780000000000_0001_01_000001"}}}, nil
 }
 
 func fullyForecast(_ context.Context, _ *state.State, id yarn.ApplicationID) (*api.Forecast, error) {
 	return &api.Forecast{ID: id.String(), Runs: 15, Asks: []api.ForecastAsk{
 		{Size: "4096MB 1vc", Count: 2, Started: 15, FromMillis: 1_000, MedianMillis: 2_000, ToMillis: 9_000, Recorded: true,
-			After:  []api.ForecastAfter{{Container: "container_1780000000000_0001_01_000001", Node: "sim-02:8041", ID: appOne, Queue: "root.train", Runs: 12}, {ID: appOne, Queue: "root.train", Runs: 3}},
-			Queues: []api.ForecastQueue{{Path: "root.train", Runs: 15}}, Sooner: []api.ForecastSooner{{If: "its priority was 4", MedianMillis: 1_500}}},
+			After: []api.ForecastAfter{{Container: "container_1780000000000_0001_01_000001", Node: "sim-02:8041", ID: appOne,
+				Queue: "root.train", Runs: 12}, {ID: appOne, Queue: "root.train", Runs: 3}},
+			Queues: []api.ForecastQueue{{Path: "root.train", Runs: 15}},
+			Sooner: []api.ForecastSooner{{If: "its priority was 4", MedianMillis: 1_500}}},
 		{Size: "9GB 1vc", Count: 1, Never: "no node has it"}, {Size: "1GB 1vc", Count: 1, Started: 3}}}, nil
 }
 
 func wellForecast() *api.ForecastReport {
-	return &api.ForecastReport{Replica: "rm1", SinceMillis: 1_000, Due: 400, Held: 360, Newest: api.ForecastSummary{Due: 300, Held: 273}}
+	return &api.ForecastReport{Replica: "rm1", SinceMillis: 1_000, Due: 400, Held: 360,
+		Newest: api.ForecastSummary{Due: 300, Held: 273}}
 }
 
 func TestPagesMatchState(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Planner.Explain = fullyExplained
 		c.Planner.Forecast, c.Planner.ForecastReport = fullyForecast, wellForecast
-		c.Own = []OwnSetting{{Name: "raft.sync", Value: "always", About: "cannot be turned off", Origin: "default"}, {Name: "id", Value: "rm1", Origin: "rmd.yaml:3"}}
+		c.Own = []OwnSetting{{Name: "raft.sync", Value: "always", About: "cannot be turned off", Origin: "default"},
+			{Name: "id", Value: "rm1", Origin: "rmd.yaml:3"}}
 		c.Hadoop.Settings = func() []yarnweb.Setting {
-			return []yarnweb.Setting{{Name: "yarn.resourcemanager.hostname", Value: "a", File: "yarn-site.xml"}, {Name: "my.password", Value: "hunter2", File: "yarn-site.xml"}}
+			return []yarnweb.Setting{{Name: "yarn.resourcemanager.hostname", Value: "a", File: "yarn-site.xml"},
+				{Name: "my.password", Value: "hunter2", File: "yarn-site.xml"}}
 		}
 	})
-	b.h.apply(t, &event.Audited{Who: "token ci", From: "10.0.0.9:4", Action: "node drain", Target: "sim-01:8041", Result: event.AuditDone},
+	b.h.apply(t, &event.Audited{Who: "token ci", From: "10.0.0.9:4", Action: "node drain", Target: "sim-01:8041",
+		Result: event.AuditDone},
 		&event.Audited{Who: "mallory", From: "10.0.0.8:4", Action: "conf set", Target: "/v1/conf", Result: "NOT_ALLOWED"})
 	for _, p := range pagePaths {
 		t.Run(p.path, func(t *testing.T) {
@@ -135,7 +159,8 @@ func TestPagesMatchState(t *testing.T) {
 			for _, found := range checkHTML(body) {
 				t.Errorf("HTML of the page: %s", found)
 			}
-			if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+			if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") ||
+				strings.Contains(csp, "unsafe") {
 				t.Errorf("policy %q", csp)
 			}
 			for _, need := range []string{`<b>rm1</b>`, `data-status="leader">rm1<`, `<main id="main"`, `href="#main"`} {
@@ -153,7 +178,8 @@ func TestPagesMatchState(t *testing.T) {
 // TestPagesUninitializedCluster opens every page of a cluster that is not initialized.
 func TestPagesUninitializedCluster(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Reader = newHistory() })
-	for _, p := range []string{"/ui/", "/ui/apps", "/ui/queues", "/ui/nodes", "/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf", "/ui/audit", "/ui/labels", "/ui/replay"} {
+	for _, p := range []string{"/ui/", "/ui/apps", "/ui/queues", "/ui/nodes", "/ui/reservations", "/ui/cluster",
+		"/ui/decisions", "/ui/conf", "/ui/audit", "/ui/labels", "/ui/replay"} {
 		w := b.ask("GET", p, "")
 		if w.Code != http.StatusOK {
 			t.Errorf("%s: status %d: %s", p, w.Code, w.Body)
@@ -169,9 +195,12 @@ func TestPagesUninitializedCluster(t *testing.T) {
 
 func TestHTMLCheckFindsFaults(t *testing.T) {
 	for _, bad := range []string{
-		"<html></html>", "<!DOCTYPE html><p><div></div></p>", "<!DOCTYPE html><ul><li></ul>", `<!DOCTYPE html><b id="a"></b><b id="a"></b>`,
-		`<!DOCTYPE html><p style="x"></p>`, `<!DOCTYPE html><p onclick="x"></p>`, `<!DOCTYPE html><a href="javascript:x"></a>`, `<!DOCTYPE html><p class=x></p>`,
-		`<!DOCTYPE html><td></td>`, `<!DOCTYPE html><section aria-labelledby="q"></section>`, `<!DOCTYPE html><a href="#"><a href="#"></a></a>`, `<!DOCTYPE html><b`,
+		"<html></html>", "<!DOCTYPE html><p><div></div></p>", "<!DOCTYPE html><ul><li></ul>",
+		`<!DOCTYPE html><b id="a"></b><b id="a"></b>`,
+		`<!DOCTYPE html><p style="x"></p>`, `<!DOCTYPE html><p onclick="x"></p>`,
+		`<!DOCTYPE html><a href="javascript:x"></a>`, `<!DOCTYPE html><p class=x></p>`,
+		`<!DOCTYPE html><td></td>`, `<!DOCTYPE html><section aria-labelledby="q"></section>`,
+		`<!DOCTYPE html><a href="#"><a href="#"></a></a>`, `<!DOCTYPE html><b`,
 	} {
 		if len(checkHTML(bad)) == 0 {
 			t.Errorf("nothing found in %s", bad)
@@ -182,10 +211,15 @@ func TestHTMLCheckFindsFaults(t *testing.T) {
 func TestPagesThatAreNotThere(t *testing.T) {
 	b := newBench(t, nil)
 	for path, want := range map[string]string{
-		"/ui/nope": "there is no page at /ui/nope", "/ui/apps/application_1_1": "applications that ended long ago are forgotten", "/ui/apps/x": "What to do",
-		"/ui/nodes/gone": "there is no node", "/ui/queues/root.gone": "there is no queue", "/ui/reservations/r99": "fulfilled or cancelled",
-		"/ui/apps?state=ODD": "choose one of SUBMITTED", "/ui/apps?sort=odd": "cannot be sorted", "/ui/queues/root.online?sort=odd": "cannot be sorted", "/ui/nodes/sim-01:8041?sort=odd": "cannot be sorted", "/ui/apps?after=odd": "begin at the first page",
-		"/ui/decisions?kind=Odd": "there is no event", "/ui/conf/rollback?to=77": "is not kept", "/ui/conf/rollback": "which version",
+		"/ui/nope":                 "there is no page at /ui/nope",
+		"/ui/apps/application_1_1": "applications that ended long ago are forgotten", "/ui/apps/x": "What to do",
+		"/ui/nodes/gone": "there is no node", "/ui/queues/root.gone": "there is no queue",
+		"/ui/reservations/r99": "fulfilled or cancelled",
+		"/ui/apps?state=ODD":   "choose one of SUBMITTED", "/ui/apps?sort=odd": "cannot be sorted",
+		"/ui/queues/root.online?sort=odd": "cannot be sorted", "/ui/nodes/sim-01:8041?sort=odd": "cannot be sorted",
+		"/ui/apps?after=odd":     "begin at the first page",
+		"/ui/decisions?kind=Odd": "there is no event", "/ui/conf/rollback?to=77": "is not kept",
+		"/ui/conf/rollback": "which version",
 	} {
 		w := b.ask("GET", path, "")
 		if w.Code < 400 || w.Code > 499 || !strings.Contains(w.Body.String(), want) {
@@ -200,14 +234,22 @@ func TestPagesThatAreNotThere(t *testing.T) {
 func TestYARNPageRedirects(t *testing.T) {
 	b := newBench(t, nil)
 	for from, to := range map[string]string{
-		"/cluster": "/ui/", "/cluster/": "/ui/", "/cluster/apps": "/ui/apps", "/cluster/apps/RUNNING": "/ui/apps?state=RUNNING",
-		"/cluster/apps/NEW,NEW_SAVING,SUBMITTED": "/ui/apps?state=SUBMITTED&state=SUBMITTED&state=SUBMITTED", "/cluster/app/" + appOne: "/ui/apps/" + appOne,
-		"/cluster/appattempt/appattempt_1780000000000_0001_000001": "/ui/apps/" + appOne + "#attempts", "/cluster/container/container_1780000000000_0001_01_000001": "/ui/apps/" + appOne + "#containers",
-		"/cluster/nodes": "/ui/nodes", "/cluster/nodes/lost": "/ui/nodes?state=LOST", "/cluster/scheduler": "/ui/queues", "/cluster/nodelabels": "/ui/labels", "/cluster/cluster": "/ui/cluster", "/cluster/about": "/ui/about",
-		"/cluster/scheduler?openQueues=Queue:%20root.online": "/ui/queues/root.online", "/cluster/app/%3Cscript%3E": "/ui/apps", "/": "/ui/", "/cluster//evil.example/": "/ui/",
+		"/cluster": "/ui/", "/cluster/": "/ui/", "/cluster/apps": "/ui/apps",
+		"/cluster/apps/RUNNING":                                     "/ui/apps?state=RUNNING",
+		"/cluster/apps/NEW,NEW_SAVING,SUBMITTED":                    "/ui/apps?state=SUBMITTED&state=SUBMITTED&state=SUBMITTED",
+		"/cluster/app/" + appOne:                                    "/ui/apps/" + appOne,
+		"/cluster/appattempt/appattempt_1780000000000_0001_000001":  "/ui/apps/" + appOne + "#attempts",
+		"/cluster/container/container_1780000000000_0001_01_000001": "/ui/apps/" + appOne + "#containers",
+		"/cluster/nodes":                                            "/ui/nodes",
+		"/cluster/nodes/lost":                                       "/ui/nodes?state=LOST",
+		"/cluster/scheduler":                                        "/ui/queues", "/cluster/nodelabels": "/ui/labels",
+		"/cluster/cluster": "/ui/cluster", "/cluster/about": "/ui/about",
+		"/cluster/scheduler?openQueues=Queue:%20root.online": "/ui/queues/root.online",
+		"/cluster/app/%3Cscript%3E":                          "/ui/apps", "/": "/ui/", "/cluster//evil.example/": "/ui/",
 	} {
 		w := b.ask("GET", from, "")
-		if loc := w.Header().Get("Location"); w.Code/100 != 3 || (loc != to && !(from == "/cluster//evil.example/" && strings.HasPrefix(loc, "/cluster/"))) {
+		if loc := w.Header().Get("Location"); w.Code/100 != 3 ||
+			(loc != to && !(from == "/cluster//evil.example/" && strings.HasPrefix(loc, "/cluster/"))) {
 			t.Errorf("%s leads to %q (%d), want %q", from, loc, w.Code, to)
 		}
 	}
@@ -216,14 +258,20 @@ func TestYARNPageRedirects(t *testing.T) {
 func TestHostileNamesAreText(t *testing.T) {
 	b := newBench(t, nil)
 	evil := `"><script>alert(1)</script><img src=x onerror=alert(2)>'`
-	b.h.apply(t, &event.ApplicationSubmitted{App: 9, Name: evil, User: evil, Queue: "root.batch", Type: evil, Tags: []string{evil}, Unmanaged: true, MaxAttempts: 1},
+	b.h.apply(t, &event.ApplicationSubmitted{App: 9, Name: evil, User: evil, Queue: "root.batch", Type: evil,
+		Tags: []string{evil}, Unmanaged: true, MaxAttempts: 1},
 		&event.AttemptStarted{App: 9, Attempt: 1}, &event.AttemptActivated{App: 9},
 		&event.AttemptRegistered{App: 9, Host: "am", RPCPort: 1, TrackingURL: "javascript:alert(3)"})
-	b.h.apply(t, &event.NodeRegistered{Node: 4, ID: yarn.NodeID{Host: `<b>host`, Port: 1}, HTTPPort: 2, Rack: `/r"x`, Total: gpu(1024, 1, 0), Version: evil})
-	for _, path := range []string{"/ui/", "/ui/apps?all=1", "/ui/apps/application_1780000000000_0009", "/ui/nodes", "/ui/nodes/" + url.PathEscape("<b>host:1"), "/ui/decisions",
-		"/ui/queues/root.batch", "/ui/apps?find=" + url.QueryEscape(evil), "/ui/apps?user=" + url.QueryEscape(evil), "/ui/search?q=" + url.QueryEscape(evil), "/ui/search?q=script", "/ui/apps/" + url.PathEscape(evil), "/ui/?done=" + url.QueryEscape(evil)} {
+	b.h.apply(t, &event.NodeRegistered{Node: 4, ID: yarn.NodeID{Host: `<b>host`, Port: 1}, HTTPPort: 2, Rack: `/r"x`,
+		Total: gpu(1024, 1, 0), Version: evil})
+	for _, path := range []string{"/ui/", "/ui/apps?all=1", "/ui/apps/application_1780000000000_0009", "/ui/nodes",
+		"/ui/nodes/" + url.PathEscape("<b>host:1"), "/ui/decisions",
+		"/ui/queues/root.batch", "/ui/apps?find=" + url.QueryEscape(evil), "/ui/apps?user=" + url.QueryEscape(evil),
+		"/ui/search?q=" + url.QueryEscape(evil), "/ui/search?q=script", "/ui/apps/" + url.PathEscape(evil),
+		"/ui/?done=" + url.QueryEscape(evil)} {
 		body := b.ask("GET", path, "").Body.String()
-		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") || strings.Contains(body, "<b>host") || strings.Contains(body, `href="javascript`) {
+		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") ||
+			strings.Contains(body, "<b>host") || strings.Contains(body, `href="javascript`) {
 			t.Errorf("%s shows a hostile name as markup", path)
 		}
 		for _, found := range checkHTML(body) {
@@ -269,12 +317,14 @@ func TestPagesOnAFollowerAndWithoutALeader(t *testing.T) {
 	b := newBench(t, nil)
 	b.k.become(func(k *consensus) { k.role, k.staleness = "follower", 30*time.Millisecond })
 	body := b.ask("GET", "/ui/", "").Body.String()
-	if !strings.Contains(body, `data-status="role">follower<`) || !strings.Contains(body, "in step") || !strings.Contains(body, `role="alert" hidden`) {
+	if !strings.Contains(body, `data-status="role">follower<`) || !strings.Contains(body, "in step") ||
+		!strings.Contains(body, `role="alert" hidden`) {
 		t.Error("a follower's page does not say so, or shows the banner")
 	}
 	b.k.become(func(k *consensus) { k.leader, k.staleness = "", 5*time.Second })
 	body = b.ask("GET", "/ui/apps", "").Body.String()
-	if !strings.Contains(body, `id="banner" role="alert">`) || !strings.Contains(body, "heard the leader 5 s ago") || !strings.Contains(body, `data-status="leader">none<`) {
+	if !strings.Contains(body, `id="banner" role="alert">`) || !strings.Contains(body, "heard the leader 5 s ago") ||
+		!strings.Contains(body, `data-status="leader">none<`) {
 		t.Error("the page does not say that there is no leader")
 	}
 }
@@ -284,7 +334,8 @@ func TestViewersSharePageNotFormTokens(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Now = func() time.Time { return time.UnixMilli(clusterTime + passed.Load()) } })
 	path := "/ui/reservations/r1"
 	one, two := &visitor{b: b}, &visitor{b: b}
-	a, c := tokenInForm.FindStringSubmatch(one.get(path).Body.String()), tokenInForm.FindStringSubmatch(two.get(path).Body.String())
+	a, c := tokenInForm.FindStringSubmatch(one.get(path).Body.String()),
+		tokenInForm.FindStringSubmatch(two.get(path).Body.String())
 	if a == nil || c == nil || a[1] == c[1] || one.cookie != "rmd_token="+a[1] || two.cookie != "rmd_token="+c[1] {
 		t.Fatalf("tokens %v and %v, cookies %s and %s", a, c, one.cookie, two.cookie)
 	}
@@ -292,7 +343,8 @@ func TestViewersSharePageNotFormTokens(t *testing.T) {
 		return b.ask("GET", "/ui/apps", "", "X-Rmd-Live", "1", "If-None-Match", tag, "Cookie", one.cookie)
 	}
 	first := live("")
-	if first.Code != http.StatusOK || strings.Contains(first.Body.String(), "<html") || !strings.Contains(first.Body.String(), "data-live") {
+	if first.Code != http.StatusOK || strings.Contains(first.Body.String(), "<html") ||
+		!strings.Contains(first.Body.String(), "data-live") {
 		t.Fatalf("the main part: %d %s", first.Code, first.Body)
 	}
 	tag := first.Header().Get("ETag")
@@ -359,7 +411,8 @@ func TestLiveStreamReplicaStatus(t *testing.T) {
 
 func TestStaticFilesAndNoPages(t *testing.T) {
 	b := newBench(t, nil)
-	for path, kind := range map[string]string{"/ui/static/rmd.css": "text/css", "/ui/static/rmd.js": "text/javascript", "/ui/static/icon.svg": "image/svg+xml"} {
+	for path, kind := range map[string]string{"/ui/static/rmd.css": "text/css", "/ui/static/rmd.js": "text/javascript",
+		"/ui/static/icon.svg": "image/svg+xml"} {
 		w := b.ask("GET", path, "")
 		if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), kind) || w.Body.Len() == 0 {
 			t.Errorf("GET %s: status %d, type %q, %d bytes, want 200, %s and a body",
@@ -373,7 +426,8 @@ func TestStaticFilesAndNoPages(t *testing.T) {
 	if w := b.ask("GET", "/ui/", ""); w.Code != http.StatusNotFound {
 		t.Errorf("pages that are turned off: %d", w.Code)
 	}
-	if w := b.ask("GET", "/", ""); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "a replicated YARN ResourceManager") {
+	if w := b.ask("GET", "/", ""); w.Code != http.StatusOK ||
+		!strings.Contains(w.Body.String(), "a replicated YARN ResourceManager") {
 		t.Errorf("the text page: %d", w.Code)
 	}
 }
@@ -382,7 +436,8 @@ func TestStaticFilesAndNoPages(t *testing.T) {
 // time. Budget: 50 ms on one core.
 func BenchmarkPages(b *testing.B) {
 	w, _ := largeBench(b)
-	for _, path := range []string{"/ui/", "/ui/apps", "/ui/apps?sort=-wait&find=crowd", "/ui/apps/" + appTwo, "/ui/queues", "/ui/queues/root.batch", "/ui/nodes", "/ui/nodes?sort=-free",
+	for _, path := range []string{"/ui/", "/ui/apps", "/ui/apps?sort=-wait&find=crowd", "/ui/apps/" + appTwo, "/ui/queues",
+		"/ui/queues/root.batch", "/ui/nodes", "/ui/nodes?sort=-free",
 		"/ui/nodes/sim-01:8041", "/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf"} {
 		b.Run(path, func(b *testing.B) {
 			b.ReportAllocs()
@@ -403,7 +458,8 @@ func largeBench(b *testing.B) (*bench, *heldClock) {
 	for i := uint32(5); i < 100_005; i += 200 {
 		var batch []event.Event
 		for j := i; j < i+200; j++ {
-			batch = append(batch, &event.ApplicationSubmitted{App: j, Name: "crowd", User: fmt.Sprintf("u%d", j%50), Queue: "root.batch", Type: "YARN", AM: gpu(1024, 1, 0), MaxAttempts: 1})
+			batch = append(batch, &event.ApplicationSubmitted{App: j, Name: "crowd", User: fmt.Sprintf("u%d", j%50),
+				Queue: "root.batch", Type: "YARN", AM: gpu(1024, 1, 0), MaxAttempts: 1})
 			if j%10 != 0 {
 				batch = append(batch, &event.ApplicationEnded{App: j, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
 			}
@@ -412,7 +468,9 @@ func largeBench(b *testing.B) (*bench, *heldClock) {
 	}
 	var nodes []event.Event
 	for i := state.NodeSlot(4); i <= 10_000; i++ {
-		if nodes = append(nodes, &event.NodeRegistered{Node: i, ID: yarn.NodeID{Host: fmt.Sprintf("host-%05d", i), Port: 8041}, HTTPPort: 8042, Rack: fmt.Sprintf("/r%d", i%100), Total: gpu(65536, 16, 4), Version: "3.4.2"}); len(nodes) == 200 || i == 10_000 {
+		if nodes = append(nodes, &event.NodeRegistered{Node: i,
+			ID: yarn.NodeID{Host: fmt.Sprintf("host-%05d", i), Port: 8041}, HTTPPort: 8042, Rack: fmt.Sprintf("/r%d", i%100),
+			Total: gpu(65536, 16, 4), Version: "3.4.2"}); len(nodes) == 200 || i == 10_000 {
 			w.h.apply(b, nodes...)
 			nodes = nil
 		}
@@ -439,7 +497,8 @@ func (c *heldClock) now() time.Time {
 func BenchmarkFiftyViewers(b *testing.B) {
 	w, clock := largeBench(b)
 	clock.held.Store(true)
-	paths := []string{"/ui/", "/ui/apps", "/ui/apps/" + appTwo, "/ui/queues", "/ui/queues/root.batch", "/ui/nodes", "/ui/nodes/sim-01:8041", "/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf"}
+	paths := []string{"/ui/", "/ui/apps", "/ui/apps/" + appTwo, "/ui/queues", "/ui/queues/root.batch", "/ui/nodes",
+		"/ui/nodes/sim-01:8041", "/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf"}
 	tags := make([]string, 50)
 	at := int64(clusterTime + 120_000)
 	b.ReportAllocs()
@@ -467,14 +526,18 @@ func TestPagesWithoutALeader(t *testing.T) {
 		says []string
 		not  string
 	}{
-		{[]string{"rm2", "rm3"}, []string{"There is no leader.", "2 of 3 voters must answer", "<b>rm2</b> at <span class=\"code\">10.0.0.2:8034</span>: <code>systemctl start rmd</code>", "<b>rm3</b>", "rmd recover"}, "elect one by themselves"},
-		{nil, []string{"There is no leader.", "Enough voters answer to elect one by themselves", "<b>rm3</b>"}, "must answer"},
+		{[]string{"rm2", "rm3"}, []string{"There is no leader.", "2 of 3 voters must answer",
+			"<b>rm2</b> at <span class=\"code\">10.0.0.2:8034</span>: <code>systemctl start rmd</code>", "<b>rm3</b>",
+			"rmd recover"}, "elect one by themselves"},
+		{nil, []string{"There is no leader.", "Enough voters answer to elect one by themselves", "<b>rm3</b>"},
+			"must answer"},
 	} {
 		b := newBench(t, func(cfg *Config) {
 			k := cfg.Consensus.(*consensus)
 			k.role, k.leader, k.down = "follower", "", c.down
 		})
-		for _, path := range []string{"/ui/", "/ui/apps", "/ui/queues/root.online", "/ui/nodes", "/ui/reservations/r1", "/ui/cluster", "/ui/users/alice", "/ui/nowhere"} {
+		for _, path := range []string{"/ui/", "/ui/apps", "/ui/queues/root.online", "/ui/nodes", "/ui/reservations/r1",
+			"/ui/cluster", "/ui/users/alice", "/ui/nowhere"} {
 			w := b.ask("GET", path, "")
 			body := w.Body.String()
 			if path != "/ui/nowhere" && w.Code != http.StatusOK {
@@ -503,14 +566,16 @@ func TestPagesWithoutALeader(t *testing.T) {
 func TestPageOfAUserWithAnOddName(t *testing.T) {
 	for _, name := range []string{`a/b c`, `<b>"eve"</b>&'`, "100%", "ünï?x=1#y", strings.Repeat("long", 60), "..", "."} {
 		b := newBench(t, nil)
-		b.h.apply(t, &event.ApplicationSubmitted{App: 9, User: name, Queue: "root.online", Unmanaged: true, MaxAttempts: 1}, &event.AttemptStarted{App: 9, Attempt: 1})
+		b.h.apply(t, &event.ApplicationSubmitted{App: 9, User: name, Queue: "root.online", Unmanaged: true, MaxAttempts: 1},
+			&event.AttemptStarted{App: 9, Attempt: 1})
 		list := b.ask("GET", "/ui/apps?find="+url.QueryEscape(name), "").Body.String()
 		link := regexp.MustCompile(`<td><a href="(/ui/(?:users/|apps\?user=)[^"]*)"`).FindStringSubmatch(list)
 		if link == nil {
 			t.Fatalf("%q: no link in %s", name, list)
 		}
 		w := b.ask("GET", html.UnescapeString(link[1]), "")
-		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "<b>\"eve\"") || !strings.Contains(w.Body.String(), "…_0009") {
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), "<b>\"eve\"") ||
+			!strings.Contains(w.Body.String(), "…_0009") {
 			t.Errorf("%q at %s: status %d", name, link[1], w.Code)
 		}
 		for _, found := range checkHTML(w.Body.String()) {
@@ -534,7 +599,9 @@ func TestQueueTreeIsSortedAmongSiblings(t *testing.T) {
 		}
 		return strings.Join(paths, " ")
 	}
-	for sort, want := range map[string]string{"queue": "root root.adhoc root.batch root.online root.train", "-queue": "root root.train root.online root.batch root.adhoc", "-used": "root root.online root.train root.batch root.adhoc"} {
+	for sort, want := range map[string]string{"queue": "root root.adhoc root.batch root.online root.train",
+		"-queue": "root root.train root.online root.batch root.adhoc",
+		"-used":  "root root.online root.train root.batch root.adhoc"} {
 		if got := order(sort); got != want {
 			t.Errorf("by %s: %s, want %s", sort, got, want)
 		}

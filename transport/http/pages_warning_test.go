@@ -47,7 +47,8 @@ func TestPagesShowWarnings(t *testing.T) {
 	})
 	first, second := "container_1780000000000_0001_01_000001", "container_1780000000000_0001_01_000002"
 	warned := event.ContainerRef{App: 1, Attempt: 1, Number: 1}
-	b.h.apply(t, &event.PreemptionAsked{Container: warned, Reservation: 1, Queue: "root.train", Cause: yarn.PreemptGuarantee,
+	b.h.apply(t, &event.PreemptionAsked{Container: warned, Reservation: 1, Queue: "root.train",
+		Cause:          yarn.PreemptGuarantee,
 		DeadlineMillis: clusterTime + 135_000, Under: gpu(65536, 16, 4), Over: gpu(4096, 1, 0), Sets: 3})
 	page := func(path string) string {
 		t.Helper()
@@ -68,10 +69,12 @@ func TestPagesShowWarnings(t *testing.T) {
 		"/ui/queues/root.train":  "1 container of other queues must end to make room for it, by " + at + ".",
 		"/ui/queues/root":        "1 container of its applications must end for others, by " + at + ".",
 		"/ui/queues/root.batch":  "",
-		"/ui/apps/" + appOne:     "Warned of preemption " + at + ", for …_0002: …_0001_01_000001. root.train was 64 GiB · 16 vc · 4 gpu under its guarantee, root.online was 4 GiB · 1 vc over its own; cheapest of 3 sets.",
-		"/ui/apps/" + appTwo:     "1 container on sim-01:8041 will end to make room for it " + at + ". root.train was 64 GiB · 16 vc · 4 gpu under its guarantee, root.online was 4 GiB · 1 vc over its own; cheapest of 3 sets.",
-		"/ui/apps/" + appThree:   "",
-		"/ui/reservations/r1":    "",
+		"/ui/apps/" + appOne: "Warned of preemption " + at +
+			", for …_0002: …_0001_01_000001. root.train was 64 GiB · 16 vc · 4 gpu under its guarantee, root.online was 4 GiB · 1 vc over its own; cheapest of 3 sets.",
+		"/ui/apps/" + appTwo: "1 container on sim-01:8041 will end to make room for it " + at +
+			". root.train was 64 GiB · 16 vc · 4 gpu under its guarantee, root.online was 4 GiB · 1 vc over its own; cheapest of 3 sets.",
+		"/ui/apps/" + appThree: "",
+		"/ui/reservations/r1":  "",
 	} {
 		if got := paragraphs(page(path)); got != want {
 			t.Errorf("%s says %q, want %q", path, got, want)
@@ -93,8 +96,10 @@ func TestPagesShowWarnings(t *testing.T) {
 		t.Error("the decision is not shown")
 	}
 	b.h.apply(t, &event.PreemptionWithdrawn{Container: warned, Cause: yarn.WithdrawNotEntitled})
-	for _, path := range []string{"/ui/nodes/sim-01:8041", "/ui/queues/root.online", "/ui/queues/root.train", "/ui/apps/" + appOne} {
-		soon(t, path+" says nothing of it any more", func() bool { // the server may answer with the old page while it renders the new one
+	for _, path := range []string{"/ui/nodes/sim-01:8041", "/ui/queues/root.online", "/ui/queues/root.train",
+		"/ui/apps/" + appOne} {
+		// the server may answer with the old page while it renders the new one
+		soon(t, path+" says nothing of it any more", func() bool {
 			body := page(path)
 			return paragraphs(body) == "" && !badge.MatchString(body)
 		})
@@ -107,7 +112,8 @@ func TestPageSaysWhatIsTooDear(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Planner.Explain = func(_ *state.State, id yarn.ApplicationID) (*api.Explanation, error) {
 			return &api.Explanation{ID: id.String(), Waiting: true, Reason: "NODE_TOO_SMALL_FREE",
-				Preemption: &api.AppPreemption{Text: "nothing is killed", Dear: &api.PreemptionDear{Node: "sim-01:8041", EndsMillis: clusterTime + 135_000}}}, nil
+				Preemption: &api.AppPreemption{Text: "nothing is killed",
+					Dear: &api.PreemptionDear{Node: "sim-01:8041", EndsMillis: clusterTime + 135_000}}}, nil
 		}
 	})
 	body := b.ask("GET", "/ui/apps/"+appTwo, "").Body.String()

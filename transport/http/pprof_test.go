@@ -57,7 +57,8 @@ func TestProfilesNeedLoopbackAdmin(t *testing.T) {
 // TestProfilesAnswer checks each kind of profile and the limits of its parameters.
 func TestProfilesAnswer(t *testing.T) {
 	b := newBench(t, profiles)
-	for path, says := range map[string]string{"/debug/pprof/": "full goroutine stack dump", "/debug/pprof/cmdline": ".test", "/debug/pprof/symbol": "num_symbols", "/debug/pprof/heap?debug=1": "heap profile"} {
+	for path, says := range map[string]string{"/debug/pprof/": "full goroutine stack dump",
+		"/debug/pprof/cmdline": ".test", "/debug/pprof/symbol": "num_symbols", "/debug/pprof/heap?debug=1": "heap profile"} {
 		if w := b.ask("GET", path, ""); w.Code != 200 || !strings.Contains(w.Body.String(), says) {
 			t.Errorf("GET %s: status %d, want 200 and %q in the body: %.200s", path, w.Code, says, w.Body)
 		}

@@ -31,8 +31,10 @@ func ids(apps []api.App) []string {
 func TestAppFilters(t *testing.T) {
 	b := newBench(t, nil)
 	for query, want := range map[string]string{
-		"": "1 2 3 4", "state=running": "1 2", "state=RUNNING,FINISHED": "1 2 4", "user=alice": "1 4", "user=nobody": "", "queue=root.batch": "3 4", "queue=batch": "3 4",
-		"queue=root": "1 2 3 4", "type=spark": "3", "tag=etl": "3", "name=waits": "3", "order=newest": "4 3 2 1", "limit=2": "1 2", "after=" + app2: "3 4",
+		"": "1 2 3 4", "state=running": "1 2", "state=RUNNING,FINISHED": "1 2 4", "user=alice": "1 4", "user=nobody": "",
+		"queue=root.batch": "3 4", "queue=batch": "3 4",
+		"queue=root": "1 2 3 4", "type=spark": "3", "tag=etl": "3", "name=waits": "3", "order=newest": "4 3 2 1",
+		"limit=2": "1 2", "after=" + app2: "3 4",
 		"after=" + app3 + "&order=newest&limit=1": "2",
 	} {
 		var d api.Apps
@@ -82,7 +84,8 @@ func TestReadHeaders(t *testing.T) {
 	b := newBench(t, nil)
 	b.k.become(func(k *consensus) { k.role, k.staleness = "follower", 1500*time.Millisecond })
 	h := b.into(200, nil, "GET", "/v1/apps", "")
-	for name, want := range map[string]string{api.HeaderIndex: "16", api.HeaderRole: "follower", api.HeaderStaleness: "1500", "X-Content-Type-Options": "nosniff"} {
+	for name, want := range map[string]string{api.HeaderIndex: "16", api.HeaderRole: "follower",
+		api.HeaderStaleness: "1500", "X-Content-Type-Options": "nosniff"} {
 		if h.Get(name) != want {
 			t.Errorf("%s: %q, want %q", name, h.Get(name), want)
 		}
@@ -98,7 +101,8 @@ func TestReadHeaders(t *testing.T) {
 
 // TestReadRules checks that a read with consistent or min_index waits until the index is applied.
 func TestReadRules(t *testing.T) {
-	for _, path := range []string{"/v1/apps?consistent", "/v1/queues?consistent=true", "/v1/nodes?min_index=17", "/ws/v1/cluster/apps?consistent"} {
+	for _, path := range []string{"/v1/apps?consistent", "/v1/queues?consistent=true", "/v1/nodes?min_index=17",
+		"/ws/v1/cluster/apps?consistent"} {
 		b := newBench(t, nil)
 		b.k.become(func(k *consensus) { k.readIndex = func(context.Context) (uint64, error) { return 17, nil } })
 		got := make(chan string)
@@ -140,7 +144,8 @@ func TestHealth(t *testing.T) {
 		t.Errorf("ready without a leader: %+v", h)
 	}
 	b.k.become(func(k *consensus) { k.leader, k.behind = "rm2", "3 of 9 entries" })
-	if hd := b.into(503, &h, "GET", "/v1/ready", ""); h.Status != api.CodeCatchingUp || h.Message != "3 of 9 entries" || hd.Get("Retry-After") == "" {
+	if hd := b.into(503, &h, "GET", "/v1/ready", ""); h.Status != api.CodeCatchingUp || h.Message != "3 of 9 entries" ||
+		hd.Get("Retry-After") == "" {
 		t.Errorf("ready before it has caught up: %+v", h)
 	}
 	b.into(200, nil, "GET", "/v1/health", "")
@@ -182,7 +187,8 @@ func TestVerdict(t *testing.T) {
 	}
 	full := []api.Member{alive("a", 0, "x"), alive("b", 0, "x"), alive("c", 0, "x")}
 	full[1].DiskFull, full[1].Problem, full[2].Problem = true, "disk full: 10 MiB free", "connections are refused"
-	if v := view.Verdict(true, "a", full); v.Status != "degraded" || v.CanLose != 0 || v.Text != "2 of 3 replicas in step, can lose 0; b: disk full: 10 MiB free; c: connections are refused" {
+	if v := view.Verdict(true, "a", full); v.Status != "degraded" || v.CanLose != 0 ||
+		v.Text != "2 of 3 replicas in step, can lose 0; b: disk full: 10 MiB free; c: connections are refused" {
 		t.Errorf("with problems: %+v", v)
 	}
 	if v := view.Verdict(false, "", nil); v.Status != "not-initialized" {
@@ -192,7 +198,8 @@ func TestVerdict(t *testing.T) {
 
 func TestReservationFilters(t *testing.T) {
 	b := newBench(t, nil)
-	for query, want := range map[string]int{"node=sim-01:8041": 1, "node=sim-02": 0, "app=" + app2: 1, "app=" + app1: 0, "queue=root.train": 1, "queue=root.online": 0, "queue=root": 1, "after=r1": 0} {
+	for query, want := range map[string]int{"node=sim-01:8041": 1, "node=sim-02": 0, "app=" + app2: 1, "app=" + app1: 0,
+		"queue=root.train": 1, "queue=root.online": 0, "queue=root": 1, "after=r1": 0} {
 		var d api.Reservations
 		b.into(200, &d, "GET", "/v1/reservations?"+query, "")
 		if len(d.Reservations) != want {
@@ -214,8 +221,10 @@ func TestWSFilters(t *testing.T) {
 		b.into(200, &d, "GET", wsRoot+path, "")
 		return len(d[outer][inner])
 	}
-	for query, want := range map[string]int{"": 4, "?states=RUNNING": 2, "?states=running,finished": 3, "?user=bob": 1, "?queue=root.batch": 2, "?queue=batch": 2, "?limit=3": 3, "?states=NEW": 0,
-		"?applicationTypes=SPARK": 1, "?applicationTags=etl": 1, "?finalStatus=SUCCEEDED": 1, "?startedTimeBegin=1780000060000": 2, "?unknown=1": 4} {
+	for query, want := range map[string]int{"": 4, "?states=RUNNING": 2, "?states=running,finished": 3, "?user=bob": 1,
+		"?queue=root.batch": 2, "?queue=batch": 2, "?limit=3": 3, "?states=NEW": 0,
+		"?applicationTypes=SPARK": 1, "?applicationTags=etl": 1, "?finalStatus=SUCCEEDED": 1,
+		"?startedTimeBegin=1780000060000": 2, "?unknown=1": 4} {
 		if got := count("/apps"+query, "apps", "app"); got != want {
 			t.Errorf("apps%s: %d, want %d", query, got, want)
 		}
@@ -244,13 +253,15 @@ func TestWSErrors(t *testing.T) {
 			RemoteException struct{ Exception, Message, JavaClassName string }
 		}
 		b.into(c.status, &d, "GET", wsRoot+c.path, "")
-		if d.RemoteException.Exception != c.class || !strings.Contains(d.RemoteException.Message, c.substring) || !strings.HasSuffix(d.RemoteException.JavaClassName, c.class) {
+		if d.RemoteException.Exception != c.class || !strings.Contains(d.RemoteException.Message, c.substring) ||
+			!strings.HasSuffix(d.RemoteException.JavaClassName, c.class) {
 			t.Errorf("GET %s: RemoteException %+v, want %s and %q in the message",
 				c.path, d.RemoteException, c.class, c.substring)
 		}
 	}
 	w := b.ask("GET", wsRoot+"/apps/nonsense", "", "Accept", "application/xml")
-	if !strings.HasPrefix(w.Body.String(), `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`+"<RemoteException><exception>Bad") {
+	if !strings.HasPrefix(w.Body.String(), `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`+
+		"<RemoteException><exception>Bad") {
 		t.Errorf("xml: %s", w.Body)
 	}
 }
@@ -302,7 +313,8 @@ func TestSecretsAreMasked(t *testing.T) {
 	props := append(preset.Demo(), capacity.Property{Name: "yarn.resource-types.yarn.io/gpu.units", Value: ""})
 	e := configured(t, 3, props[:len(props)-1], "")
 	e.Properties = append(e.Properties, event.Property{Name: "ssl.keystore.password", Value: "hunter2"})
-	b.h.apply(t, e, &event.JoinTokenCreated{Hash: []byte("hash-of-token"), Voter: true, ExpiresMillis: clusterTime + 1e6, CreatedBy: "root"})
+	b.h.apply(t, e, &event.JoinTokenCreated{Hash: []byte("hash-of-token"), Voter: true, ExpiresMillis: clusterTime + 1e6,
+		CreatedBy: "root"})
 	for _, path := range []string{"/v1/log?from=17", "/v1/conf", "/v1/conf/versions/3"} {
 		body := b.ask("GET", path, "").Body.String()
 		if strings.Contains(body, "hunter2") || strings.Contains(body, "hash-of-token") || strings.Contains(body, "aGFzaC") {
@@ -315,7 +327,8 @@ func TestSecretsAreMasked(t *testing.T) {
 }
 
 func TestConfigValidate(t *testing.T) {
-	if err := (Config{}).Validate(); err == nil || !strings.Contains(err.Error(), "no Submitter") || !strings.Contains(err.Error(), "MaxStreams") {
+	if err := (Config{}).Validate(); err == nil || !strings.Contains(err.Error(), "no Submitter") ||
+		!strings.Contains(err.Error(), "MaxStreams") {
 		t.Errorf("not everything is named: %v", err)
 	}
 	if _, err := New(DefaultConfig()); err == nil {
@@ -332,7 +345,8 @@ func TestExplainRefused(t *testing.T) {
 
 func TestRoot(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.NoPages = true })
-	if body := b.ask("GET", "/", "").Body.String(); !strings.Contains(body, "rmd 1.0") || !strings.Contains(body, "/v1/apps/{id}/explain") {
+	if body := b.ask("GET", "/", "").Body.String(); !strings.Contains(body, "rmd 1.0") ||
+		!strings.Contains(body, "/v1/apps/{id}/explain") {
 		t.Errorf("GET /: want the version and the route /v1/apps/{id}/explain: %s", body)
 	}
 	b = newBench(t, func(c *Config) {
@@ -343,11 +357,13 @@ func TestRoot(t *testing.T) {
 	}
 	var index api.Index
 	w := b.ask("GET", "/", "", "Accept", "application/json")
-	if err := json.Unmarshal(w.Body.Bytes(), &index); err != nil || index.ID != "rm1" || len(index.Routes) != len(b.s.mux.Routes()) {
+	if err := json.Unmarshal(w.Body.Bytes(), &index); err != nil || index.ID != "rm1" ||
+		len(index.Routes) != len(b.s.mux.Routes()) {
 		t.Errorf("GET / as JSON: error %v, id %q, %d routes, want rm1 and %d routes: %.300s",
 			err, index.ID, len(index.Routes), len(b.s.mux.Routes()), w.Body)
 	}
-	if i := slices.IndexFunc(index.Routes, func(r api.Route) bool { return r.Path == "/v1/apps/{id}:kill" }); i < 0 || index.Routes[i].Role != "submit" || index.Routes[i].Text == "" {
+	if i := slices.IndexFunc(index.Routes, func(r api.Route) bool { return r.Path == "/v1/apps/{id}:kill" }); i < 0 ||
+		index.Routes[i].Role != "submit" || index.Routes[i].Text == "" {
 		t.Errorf("GET / as JSON: want the route /v1/apps/{id}:kill with role submit and a text: %.300s",
 			w.Body)
 	}

@@ -17,7 +17,8 @@ import (
 // the queues root.users.ann and root.users.team.bob, which submissions created with
 // auto-queue-creation-v2. In each runs the AM of an application.
 func dynamicBench(t *testing.T) *bench {
-	w := plannedWith(t, `root.queues=default,users root.default.capacity=40 root.users.capacity=60 root.users.maximum-capacity=100
+	w := plannedWith(
+		t, `root.queues=default,users root.default.capacity=40 root.users.capacity=60 root.users.maximum-capacity=100
 		root.users.auto-queue-creation-v2.enabled=true root.users.auto-queue-creation-v2.template.maximum-applications=100
 		root.users.auto-queue-creation-v2.leaf-template.user-limit-factor=2 root.users.auto-queue-creation-v2.leaf-template.capacity=3w
 		root.users.auto-queue-creation-v2.parent-template.acl_submit_applications=*`)
@@ -31,7 +32,8 @@ func dynamicBench(t *testing.T) *bench {
 
 // submitTo submits an application with an AM of 256 MB.
 func (w *planned) submitTo(user, queue string) {
-	w.do(&input.SubmitApplication{Name: "x", User: user, Queue: queue, Type: "YARN", AM: yarn.NewResource(256, 1), MaxAttempts: 1})
+	w.do(&input.SubmitApplication{Name: "x", User: user, Queue: queue, Type: "YARN", AM: yarn.NewResource(256, 1),
+		MaxAttempts: 1})
 }
 
 func TestRecordedDynamicQueues(t *testing.T) {
@@ -43,11 +45,13 @@ func TestRecordedDynamicValues(t *testing.T) {
 	says(t, dynamicBench(t), map[string][]string{"/scheduler": {
 		`"autoCreationEligibility":"flexible","autoQueueTemplateProperties":{"property":[{"name":"maximum-applications","value":"100"}]},"autoQueueParentTemplateProperties":{"property":[{"name":"acl_submit_applications","value":"*"}]}`,
 		`{"name":"capacity","value":"3w"}`, `{"name":"user-limit-factor","value":"2"}`,
-		`"queuePath":"root.users.ann","capacity":0.0,"usedCapacity":`, `"absoluteCapacity":45.0,"absoluteMaxCapacity":100.0,`, `"weight":3.0,"normalizedWeight":0.75,"numApplications":1`,
+		`"queuePath":"root.users.ann","capacity":0.0,"usedCapacity":`, `"absoluteCapacity":45.0,"absoluteMaxCapacity":100.0,`,
+		`"weight":3.0,"normalizedWeight":0.75,"numApplications":1`,
 		`"mode":"weight","queueType":"leaf","creationMethod":"dynamicFlexible","autoCreationEligibility":"off"`,
 		`"mode":"weight","queueType":"parent","creationMethod":"dynamicFlexible","autoCreationEligibility":"flexible"`,
 		`"configuredCapacityVector":"[memory-mb=3.0w,vcores=3.0w]"`, `"effectiveMinResource":{"memory":1843,"vCores":1`,
-		`"maxApplications":100,"maxApplicationsPerUser":100`, `"maxApplications":1500,"maxApplicationsPerUser":1500`, `"userLimitFactor":-1.0`, `"configuredMaxAMResourceLimit":1.0`,
+		`"maxApplications":100,"maxApplicationsPerUser":100`, `"maxApplications":1500,"maxApplicationsPerUser":1500`,
+		`"userLimitFactor":-1.0`, `"configuredMaxAMResourceLimit":1.0`,
 	}})
 }
 
@@ -60,7 +64,8 @@ func TestManyDynamicQueues(t *testing.T) {
 	few := metricLines()
 	var created []event.Event
 	for i := range many {
-		created = append(created, &event.QueueCreated{Path: fmt.Sprintf("root.users.u%05d", i), Leaf: true, State: yarn.QueueRunning})
+		created = append(created, &event.QueueCreated{Path: fmt.Sprintf("root.users.u%05d", i), Leaf: true,
+			State: yarn.QueueRunning})
 	}
 	b.h.apply(t, created...)
 	if n := metricLines(); n != few {
@@ -68,7 +73,8 @@ func TestManyDynamicQueues(t *testing.T) {
 	}
 	var page string
 	for _, line := range []string{
-		`rmd_apps{queue="root.users.*",state="ACCEPTED"} 2`, `rmd_queue_resource{kind="used",partition="",queue="root.users.*",resource="memory-mb"} 512`,
+		`rmd_apps{queue="root.users.*",state="ACCEPTED"} 2`,
+		`rmd_queue_resource{kind="used",partition="",queue="root.users.*",resource="memory-mb"} 512`,
 		`rmd_reservations{queue="root.users.*"} 0`, `rmd_preemption_warnings{queue="root.users.*"} 0`,
 	} {
 		if page = b.ask("GET", "/metrics", "").Body.String(); !strings.Contains(page, line+"\n") {
@@ -78,7 +84,8 @@ func TestManyDynamicQueues(t *testing.T) {
 	var d api.Queues
 	b.into(200, &d, "GET", "/v1/queues?dynamic=3", "")
 	users := d.Root.Children[1]
-	if len(users.Children) != 3 || users.Children[0].Path != "root.users.ann" || users.MoreDynamic != many-1 || !users.Children[0].Dynamic() || users.AutoCreate != "flexible" {
+	if len(users.Children) != 3 || users.Children[0].Path != "root.users.ann" || users.MoreDynamic != many-1 ||
+		!users.Children[0].Dynamic() || users.AutoCreate != "flexible" {
 		t.Errorf("%d children and %d more: %+v", len(users.Children), users.MoreDynamic, users)
 	}
 	b.into(200, &d, "GET", "/v1/queues", "")
@@ -90,7 +97,8 @@ func TestManyDynamicQueues(t *testing.T) {
 		if n := strings.Count(page, ">u0"); n > 20 || len(page) > 200_000 {
 			t.Errorf("%s has %d bytes and %d dynamic queues", path, len(page), n)
 		}
-		counted := map[string]string{"/ui/queues": "9,982 more dynamic queues below root.users", "/ui/queues/root.users": "50 of 10,002 dynamic queues"}[path]
+		counted := map[string]string{"/ui/queues": "9,982 more dynamic queues below root.users",
+			"/ui/queues/root.users": "50 of 10,002 dynamic queues"}[path]
 		if !strings.Contains(page, counted) {
 			t.Errorf("%s does not count the queues it leaves out:\n%.3000s", path, page)
 		}
@@ -104,7 +112,8 @@ func (b *bench) walkDynamicQueues(t *testing.T, all int) {
 	const path = "/ui/queues/root.users"
 	link := regexp.MustCompile(`href="/ui/queues/(root\.users\.[a-z0-9]+)"`)
 	next := regexp.MustCompile(`href="([^"]+)" rel="next"`)
-	for order, first := range map[string]string{"": "root.users.team", "?sort=created": "root.users.ann", "?sort=-created": "root.users.u09999", "?sort=-used": "root.users.team", "?sort=apps": "root.users.u00000"} {
+	for order, first := range map[string]string{"": "root.users.team", "?sort=created": "root.users.ann",
+		"?sort=-created": "root.users.u09999", "?sort=-used": "root.users.team", "?sort=apps": "root.users.u00000"} {
 		seen := map[string]bool{}
 		pages := 0
 		for at := path + order; at != ""; pages++ {
@@ -135,16 +144,22 @@ func (b *bench) walkDynamicQueues(t *testing.T, all int) {
 		}
 	}
 	for query, want := range map[string]string{
-		"after=odd": "begin at the first page", "after=1": "begin at the first page", "after=-1": "begin at the first page", "after=1.-1": "begin at the first page",
-		"after=1.2.3": "begin at the first page", "after=1e9.1": "begin at the first page", "after=99999999999999999999.1": "begin at the first page",
-		"after=1.99999999999999999999": "begin at the first page", "after=%00": "begin at the first page", "sort=odd": "cannot be sorted", "sort=<script>": "cannot be sorted",
+		"after=odd": "begin at the first page", "after=1": "begin at the first page", "after=-1": "begin at the first page",
+		"after=1.-1":  "begin at the first page",
+		"after=1.2.3": "begin at the first page", "after=1e9.1": "begin at the first page",
+		"after=99999999999999999999.1": "begin at the first page",
+		"after=1.99999999999999999999": "begin at the first page", "after=%00": "begin at the first page",
+		"sort=odd": "cannot be sorted", "sort=<script>": "cannot be sorted",
 	} {
-		if r := b.ask("GET", path+"?"+query, ""); r.Code != 400 || !strings.Contains(r.Body.String(), want) || strings.Contains(r.Body.String(), "<script>") {
+		if r := b.ask("GET", path+"?"+query, ""); r.Code != 400 || !strings.Contains(r.Body.String(), want) ||
+			strings.Contains(r.Body.String(), "<script>") {
 			t.Errorf("GET %s?%s: status %d, want 400, %q and no <script>:\n%.1500s",
 				path, query, r.Code, want, r.Body)
 		}
 	}
-	for _, query := range []string{"after=-9223372036854775808.18446744073709551615", "sort=created&after=0.18446744073709551615"} { // after the last queue
+	// after the last queue
+	for _, query := range []string{"after=-9223372036854775808.18446744073709551615",
+		"sort=created&after=0.18446744073709551615"} {
 		page := b.ask("GET", path+"?"+query, "").Body.String()
 		if !strings.Contains(page, "0 of 10,002 dynamic queues") || !strings.Contains(page, `rel="first"`) {
 			t.Errorf("GET %s?%s: want 0 of 10,002 dynamic queues and a link to the first page:\n%.1500s",

@@ -18,12 +18,14 @@ import (
 // auto-create-child-queue. There is room for one of them. Each has an unmanaged application whose
 // AM has not registered.
 func managedBench(t *testing.T) *bench {
-	w := plannedWith(t, `root.queues=default,users root.default.capacity=40 root.users.capacity=60 root.users.maximum-capacity=100
+	w := plannedWith(
+		t, `root.queues=default,users root.default.capacity=40 root.users.capacity=60 root.users.maximum-capacity=100
 		root.users.auto-create-child-queue.enabled=true root.users.leaf-queue-template.capacity=75
 		root.users.leaf-queue-template.maximum-capacity=90 root.users.leaf-queue-template.user-limit-factor=2 queue-mappings=u:%user:root.users.%user`)
 	node := w.node("node-1")
 	for _, user := range []string{"ann", "bob"} {
-		w.do(&input.SubmitApplication{Name: "stay", User: user, Type: "YARN", Unmanaged: true, AM: yarn.NewResource(256, 1), MaxAttempts: 1})
+		w.do(&input.SubmitApplication{Name: "stay", User: user, Type: "YARN", Unmanaged: true, AM: yarn.NewResource(256, 1),
+			MaxAttempts: 1})
 	}
 	w.do(&input.NodeHeartbeat{ID: node})
 	return plannedBench(t, w.h)
@@ -65,7 +67,8 @@ func TestRecordedManagedValues(t *testing.T) {
 				}
 			}
 			q.Queues = nil
-			slices.SortFunc(q.LeafQueueTemplate.Property, func(a, b struct{ Name, Value string }) int { return strings.Compare(a.Name, b.Name) })
+			slices.SortFunc(q.LeafQueueTemplate.Property,
+				func(a, b struct{ Name, Value string }) int { return strings.Compare(a.Name, b.Name) })
 			for _, v := range []*float32{&q.Capacity, &q.AbsoluteCapacity} {
 				*v = float32(math.Round(float64(*v)*1000) / 1000)
 			}
@@ -78,7 +81,8 @@ func TestRecordedManagedValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, got := read(recorded), read(managedBench(t).ask("GET", wsRoot+"/scheduler", "", "Accept", "application/json").Body.Bytes())
+	want, got := read(recorded), read(managedBench(t).ask("GET", wsRoot+"/scheduler", "", "Accept",
+		"application/json").Body.Bytes())
 	if len(want) != 5 || len(got) != 5 {
 		t.Errorf("%d queues, recorded are %d", len(got), len(want))
 	}

@@ -43,38 +43,61 @@ func intends(file string) bool {
 
 // recorded lists the reads whose shapes are compared.
 var recorded = []struct{ file, path string }{
-	{"info", "/info"}, {"empty_root", ""}, {"metrics", "/metrics"}, {"metrics_waiting", "/metrics"}, {"empty_metrics", "/metrics"}, {"empty_scheduler", "/scheduler"}, {"scheduler", "/scheduler"}, {"scheduler_waiting", "/scheduler"}, {"overview", "/scheduler-overview"},
-	{"nodes", "/nodes"}, {"node", "/nodes/node-1:8041"}, {"empty_nodes_lost", "/nodes?states=LOST"}, {"node_getlabels", "/nodes/node-1:8041/get-labels"},
+	{"info", "/info"}, {"empty_root", ""}, {"metrics", "/metrics"}, {"metrics_waiting", "/metrics"},
+	{"empty_metrics", "/metrics"}, {"empty_scheduler", "/scheduler"}, {"scheduler", "/scheduler"},
+	{"scheduler_waiting", "/scheduler"}, {"overview", "/scheduler-overview"},
+	{"nodes", "/nodes"}, {"node", "/nodes/node-1:8041"}, {"empty_nodes_lost", "/nodes?states=LOST"},
+	{"node_getlabels", "/nodes/node-1:8041/get-labels"},
 	{"apps", "/apps"}, {"apps_deselect", "/apps?deSelects=resourceRequests"}, {"empty_apps", "/apps?user=nobody"},
 	{"app_finished", "/apps/" + app1}, {"app_running", "/apps/" + app2}, {"app_waiting", "/apps/" + app3},
-	{"attempts_finished", "/apps/" + app1 + "/appattempts"}, {"attempts_running", "/apps/" + app2 + "/appattempts"}, {"attempts_waiting", "/apps/" + app3 + "/appattempts"},
-	{"attempt", "/apps/" + app2 + "/appattempts/" + attempt2}, {"attempt_finished", "/apps/" + app1 + "/appattempts/" + attempt1},
-	{"containers", "/apps/" + app2 + "/appattempts/" + attempt2 + "/containers"}, {"containers_finished", "/apps/" + app1 + "/appattempts/" + attempt1 + "/containers"},
+	{"attempts_finished", "/apps/" + app1 + "/appattempts"}, {"attempts_running", "/apps/" + app2 + "/appattempts"},
+	{"attempts_waiting", "/apps/" + app3 + "/appattempts"},
+	{"attempt", "/apps/" + app2 + "/appattempts/" + attempt2},
+	{"attempt_finished", "/apps/" + app1 + "/appattempts/" + attempt1},
+	{"containers", "/apps/" + app2 + "/appattempts/" + attempt2 + "/containers"},
+	{"containers_finished", "/apps/" + app1 + "/appattempts/" + attempt1 + "/containers"},
 	{"container", "/apps/" + app2 + "/appattempts/" + attempt2 + "/containers/" + container2},
-	{"app_state", "/apps/" + app2 + "/state"}, {"app_priority", "/apps/" + app2 + "/priority"}, {"app_queue", "/apps/" + app2 + "/queue"},
+	{"app_state", "/apps/" + app2 + "/state"}, {"app_priority", "/apps/" + app2 + "/priority"},
+	{"app_queue", "/apps/" + app2 + "/queue"},
 	{"app_timeouts", "/apps/" + app2 + "/timeouts"}, {"app_timeout", "/apps/" + app2 + "/timeouts/LIFETIME"},
 	{"statistics", "/appstatistics"}, {"statistics_type", "/appstatistics?applicationTypes=YARN&states=running,finished"},
 	{"schedconf", "/scheduler-conf"}, {"version", "/scheduler-conf/version"}, {"userinfo", "/userinfo"},
-	{"nodelabels_empty", "/get-node-labels"}, {"nodetolabels_empty", "/get-node-to-labels"}, {"labelmappings_empty", "/label-mappings"},
+	{"nodelabels_empty", "/get-node-labels"}, {"nodetolabels_empty", "/get-node-to-labels"},
+	{"labelmappings_empty", "/label-mappings"},
 	{"queue_access", "/queues/default/access?queue-acl-type=SUBMIT_APPLICATIONS&user=root"},
-	{"activities", "/scheduler/activities"}, {"activities1", "/scheduler/activities?nodeId=other:1"}, {"bulk", "/scheduler/bulk-activities?activitiesCount=2"},
-	{"appactivities", "/scheduler/app-activities/" + app3}, {"appact_sum", "/scheduler/app-activities/" + app3 + "?summarize=true"}, {"appactivities1", "/scheduler/app-activities/" + app2},
-	{"appactivities_bad", "/scheduler/app-activities/bogus"}, {"appactivities_404", "/scheduler/app-activities/application_1_0001"},
+	{"activities", "/scheduler/activities"}, {"activities1", "/scheduler/activities?nodeId=other:1"},
+	{"bulk", "/scheduler/bulk-activities?activitiesCount=2"},
+	{"appactivities", "/scheduler/app-activities/" + app3},
+	{"appact_sum", "/scheduler/app-activities/" + app3 + "?summarize=true"},
+	{"appactivities1", "/scheduler/app-activities/" + app2},
+	{"appactivities_bad", "/scheduler/app-activities/bogus"},
+	{"appactivities_404", "/scheduler/app-activities/application_1_0001"},
 }
 
 // recordedErrors lists the refusals, which are compared word by word.
 var recordedErrors = []struct{ file, path string }{
-	{"err_app404", "/apps/application_1_0001"}, {"err_appbad", "/apps/bogus"}, {"err_attempt404", "/apps/" + app2 + "/appattempts/appattempt_1780000000000_0002_000009"},
-	{"err_attemptbad", "/apps/" + app2 + "/appattempts/bogus"}, {"err_attempts404", "/apps/application_1_0001/appattempts"},
-	{"err_container404", "/apps/" + app2 + "/appattempts/" + attempt2 + "/containers/container_1780000000000_0002_01_000099"}, {"err_containerbad", "/apps/" + app2 + "/appattempts/" + attempt2 + "/containers/bogus"},
+	{"err_app404", "/apps/application_1_0001"}, {"err_appbad", "/apps/bogus"},
+	{"err_attempt404", "/apps/" + app2 + "/appattempts/appattempt_1780000000000_0002_000009"},
+	{"err_attemptbad", "/apps/" + app2 + "/appattempts/bogus"},
+	{"err_attempts404", "/apps/application_1_0001/appattempts"},
+	{"err_container404", "/apps/" + app2 + "/appattempts/" + attempt2 +
+		"/containers/container_1780000000000_0002_01_000099"},
+	{"err_containerbad", "/apps/" + app2 + "/appattempts/" + attempt2 + "/containers/bogus"},
 	{"err_containers404", "/apps/application_1_0001/appattempts/appattempt_1_0001_000001/containers"},
-	{"err_node404", "/nodes/nosuch:1"}, {"err_nodebad", "/nodes/nosuch"}, {"err_nodestate", "/nodes?states=BOGUS"}, {"err_timeout", "/apps/" + app2 + "/timeouts/BOGUS"},
+	{"err_node404", "/nodes/nosuch:1"}, {"err_nodebad", "/nodes/nosuch"}, {"err_nodestate", "/nodes?states=BOGUS"},
+	{"err_timeout", "/apps/" + app2 + "/timeouts/BOGUS"},
 	{"reservations", "/reservation/list?queue=default"}, {"logs", "/scheduler/logs"},
-	{"queue_access_bad", "/queues/nosuch/access?queue-acl-type=SUBMIT_APPLICATIONS&user=root"}, {"queue_access_type", "/queues/default/access?queue-acl-type=BOGUS&user=root"}, {"queue_access_nouser", "/queues/default/access?queue-acl-type=SUBMIT_APPLICATIONS"},
-	{"statistics_2types", "/appstatistics?applicationTypes=YARN,MAPREDUCE"}, {"statistics_badstate", "/appstatistics?states=BOGUS"},
-	{"apps_noqueue", "/apps?queue=nosuch"}, {"apps_badstate", "/apps?states=BOGUS"}, {"apps_badlimit", "/apps?limit=0"}, {"apps_badlimit2", "/apps?limit=x"}, {"apps_badfinal", "/apps?finalStatus=BOGUS"},
-	{"apps_baddeselect", "/apps?deSelects=bogus"}, {"apps_badtime", "/apps?startedTimeBegin=-1"}, {"apps_badtime2", "/apps?startedTimeBegin=5&startedTimeEnd=2"}, {"apps_badtime3", "/apps?finishedTimeBegin=x"},
-	{"apps_badtime4", "/apps?finishedTimeBegin=-1"}, {"apps_badtime5", "/apps?startedTimeEnd=-1"}, {"apps_badtime6", "/apps?finishedTimeBegin=5&finishedTimeEnd=2"},
+	{"queue_access_bad", "/queues/nosuch/access?queue-acl-type=SUBMIT_APPLICATIONS&user=root"},
+	{"queue_access_type", "/queues/default/access?queue-acl-type=BOGUS&user=root"},
+	{"queue_access_nouser", "/queues/default/access?queue-acl-type=SUBMIT_APPLICATIONS"},
+	{"statistics_2types", "/appstatistics?applicationTypes=YARN,MAPREDUCE"},
+	{"statistics_badstate", "/appstatistics?states=BOGUS"},
+	{"apps_noqueue", "/apps?queue=nosuch"}, {"apps_badstate", "/apps?states=BOGUS"}, {"apps_badlimit", "/apps?limit=0"},
+	{"apps_badlimit2", "/apps?limit=x"}, {"apps_badfinal", "/apps?finalStatus=BOGUS"},
+	{"apps_baddeselect", "/apps?deSelects=bogus"}, {"apps_badtime", "/apps?startedTimeBegin=-1"},
+	{"apps_badtime2", "/apps?startedTimeBegin=5&startedTimeEnd=2"}, {"apps_badtime3", "/apps?finishedTimeBegin=x"},
+	{"apps_badtime4", "/apps?finishedTimeBegin=-1"}, {"apps_badtime5", "/apps?startedTimeEnd=-1"},
+	{"apps_badtime6", "/apps?finishedTimeBegin=5&finishedTimeEnd=2"},
 }
 
 const (
@@ -119,7 +142,8 @@ func (w *planned) launched(id yarn.ApplicationID, node yarn.NodeID) {
 	st := w.p.State()
 	in := &input.NodeHeartbeat{ID: node}
 	for _, c := range st.Containers.Of(st.Apps.Get(st.Apps.ByID(id))) {
-		in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c), State: yarn.ContainerRunning})
+		in.Statuses = append(in.Statuses, input.ContainerStatus{Container: st.Apps.ContainerID(c),
+			State: yarn.ContainerRunning})
 	}
 	w.do(in)
 }
@@ -127,7 +151,8 @@ func (w *planned) launched(id yarn.ApplicationID, node yarn.NodeID) {
 // newPlanned returns a cluster with the recorded queues and further keys of queues.
 func newPlanned(t *testing.T, more string) *planned {
 	t.Helper()
-	return plannedWith(t, `root.queues=default,batch root.default.capacity=60 root.default.maximum-capacity=100 root.default.user-limit-factor=10
+	return plannedWith(
+		t, `root.queues=default,batch root.default.capacity=60 root.default.maximum-capacity=100 root.default.user-limit-factor=10
 		root.batch.capacity=40 root.batch.maximum-capacity=100 root.batch.user-limit-factor=10 `+more)
 }
 
@@ -147,7 +172,8 @@ func plannedWith(t *testing.T, keys string) *planned {
 		}
 		conf.Properties = append(conf.Properties, input.Property{Name: name, Value: value})
 	}
-	conf.Properties = append(conf.Properties, input.Property{Name: "yarn.scheduler.minimum-allocation-mb", Value: "256"}, input.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "4096"})
+	conf.Properties = append(conf.Properties, input.Property{Name: "yarn.scheduler.minimum-allocation-mb", Value: "256"},
+		input.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "4096"})
 	w.do(conf)
 	return w
 }
@@ -155,7 +181,8 @@ func plannedWith(t *testing.T, keys string) *planned {
 // node registers a node of 4096 MB and 4 vcores.
 func (w *planned) node(host string) yarn.NodeID {
 	id := yarn.NodeID{Host: host, Port: 8041}
-	w.do(&input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(4096, 4), Version: "3.4.2"})
+	w.do(&input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(4096, 4),
+		Version: "3.4.2"})
 	return id
 }
 
@@ -171,14 +198,16 @@ func recordedStory(t *testing.T) *history {
 // runs two containers, and the third waits with an AM of the given MB.
 func (w *planned) tell(node yarn.NodeID, label string, waiting int64) {
 	submit := func(name, queue string, mb int64) yarn.ApplicationID {
-		return w.do(&input.SubmitApplication{Name: name, User: "root", Queue: queue, Type: "YARN", AM: yarn.NewResource(mb, 1), MaxAttempts: 2, Label: label}).(*input.SubmitApplicationReply).ID
+		return w.do(&input.SubmitApplication{Name: name, User: "root", Queue: queue, Type: "YARN",
+			AM: yarn.NewResource(mb, 1), MaxAttempts: 2, Label: label}).(*input.SubmitApplicationReply).ID
 	}
 	attempt := w.run(submit("finished", "default", 256), node)
 	w.do(&input.FinishAttempt{Attempt: attempt, Final: yarn.FinalSucceeded})
 	w.do(&input.NodeHeartbeat{ID: node, Full: true})
 	running := submit("running", "default", 256)
 	attempt = w.run(running, node)
-	w.do(&input.Allocate{Attempt: attempt, Asks: []input.Ask{{Name: yarn.Any, Count: 2, Size: yarn.NewResource(256, 1), Relax: true}}})
+	w.do(&input.Allocate{Attempt: attempt, Asks: []input.Ask{
+		{Name: yarn.Any, Count: 2, Size: yarn.NewResource(256, 1), Relax: true}}})
 	w.do(&input.NodeHeartbeat{ID: node})
 	w.do(&input.NodeHeartbeat{ID: node})
 	w.launched(running, node)
@@ -211,7 +240,8 @@ func TestEndedContainers(t *testing.T) {
 	body := recordedBench(t).ask("GET", "/ui/apps/1", "").Body.String()
 	_, part, found := strings.Cut(body, "Ended containers")
 	if !found || !strings.Contains(part, "…_01_000001") && !strings.Contains(part, "0001_01_000001") ||
-		!strings.Contains(part, `href="http://node-1:8042/node/containerlogs/container_`) || !strings.Contains(part, `_0001_01_000001/root"`) {
+		!strings.Contains(part, `href="http://node-1:8042/node/containerlogs/container_`) ||
+		!strings.Contains(part, `_0001_01_000001/root"`) {
 		t.Errorf("the page does not list the container of the AM: %s", part)
 	}
 }
@@ -284,22 +314,32 @@ func compareTexts(t *testing.T, b *bench, reads []struct{ file, path string }) {
 func TestRecordedValues(t *testing.T) {
 	b := recordedBench(t)
 	says(t, b, map[string][]string{
-		"/apps/" + app1:             {`"state":"FINISHED","finalStatus":"SUCCEEDED","progress":100.0,"trackingUI":"History"`, `"allocatedMB":-1`, `"masterNodeId":"node-1:8041"`, `"amHostHttpAddress":"node-1:8042"`, `"trackingUrl":"http://127.0.0.1:8088/proxy/` + app1 + `/"`},
-		"/apps/" + app2:             {`"state":"RUNNING","finalStatus":"UNDEFINED","progress":0.0,"trackingUI":"ApplicationMaster"`, `"allocatedMB":768,"allocatedVCores":3,"reservedMB":0,"reservedVCores":0,"runningContainers":3`, `"clusterUsagePercentage":18.75`},
-		"/apps/" + app3:             {`"state":"ACCEPTED"`, `"trackingUI":"UNASSIGNED","diagnostics"`, `"masterNodeId":"","allocatedMB":0`, `"resourceRequests":[{"priority":0,`, `"numContainers":1,"relaxLocality":true`},
-		"/metrics":                  {`"appsSubmitted":3,"appsCompleted":1,"appsPending":1,"appsRunning":1,"appsFailed":0,"appsKilled":0,"reservedMB":0,"availableMB":3328,"allocatedMB":768,"pendingMB":3840`, `"containersAllocated":3`, `"activeNodes":1`},
-		"/scheduler":                {`"configuredCapacityVector":"[memory-mb=60.0%,vcores=60.0%]"`, `"absoluteUsedCapacity":18.75`, `"maxApplications":6000,"maxApplicationsPerUser":6000`, `"numApplications":1`},
-		"/appstatistics":            {`{"state":"ACCEPTED","type":"*","count":1},{"state":"RUNNING","type":"*","count":1},{"state":"FINISHED","type":"*","count":1}`},
-		"/apps?states=finished":     {app1},
-		"/apps?deSelects=timeouts":  {app3},
-		"/scheduler-overview":       {`"schedulingResourceType":"memory-mb (unit=Mi),vcores"`},
-		"/apps/" + app2 + "/queue":  {`{"queue":"root.default"}`},
-		"/nodes/node-1:8041":        {`"usedMemoryMB":768,"availMemoryMB":3328,"usedVirtualCores":3,"availableVirtualCores":1`, `"numContainers":3`},
-		"/apps/" + app2 + "/state":  {`{"state":"RUNNING"}`},
-		"/scheduler/activities":     {`"finalAllocationState":"SKIPPED","root":{"name":"root"`, `"name":"request_0_0"`, `{"name":"root.default","allocationState":"SKIPPED","diagnostic":"Queue does not need more resource"}`},
+		"/apps/" + app1: {`"state":"FINISHED","finalStatus":"SUCCEEDED","progress":100.0,"trackingUI":"History"`,
+			`"allocatedMB":-1`, `"masterNodeId":"node-1:8041"`, `"amHostHttpAddress":"node-1:8042"`,
+			`"trackingUrl":"http://127.0.0.1:8088/proxy/` + app1 + `/"`},
+		"/apps/" +
+			app2: {`"state":"RUNNING","finalStatus":"UNDEFINED","progress":0.0,"trackingUI":"ApplicationMaster"`,
+			`"allocatedMB":768,"allocatedVCores":3,"reservedMB":0,"reservedVCores":0,"runningContainers":3`,
+			`"clusterUsagePercentage":18.75`},
+		"/apps/" + app3: {`"state":"ACCEPTED"`, `"trackingUI":"UNASSIGNED","diagnostics"`,
+			`"masterNodeId":"","allocatedMB":0`, `"resourceRequests":[{"priority":0,`, `"numContainers":1,"relaxLocality":true`},
+		"/metrics": {`"appsSubmitted":3,"appsCompleted":1,"appsPending":1,"appsRunning":1,"appsFailed":0,"appsKilled":0,"reservedMB":0,"availableMB":3328,"allocatedMB":768,"pendingMB":3840`, `"containersAllocated":3`, `"activeNodes":1`},
+		"/scheduler": {`"configuredCapacityVector":"[memory-mb=60.0%,vcores=60.0%]"`,
+			`"absoluteUsedCapacity":18.75`, `"maxApplications":6000,"maxApplicationsPerUser":6000`, `"numApplications":1`},
+		"/appstatistics":           {`{"state":"ACCEPTED","type":"*","count":1},{"state":"RUNNING","type":"*","count":1},{"state":"FINISHED","type":"*","count":1}`},
+		"/apps?states=finished":    {app1},
+		"/apps?deSelects=timeouts": {app3},
+		"/scheduler-overview":      {`"schedulingResourceType":"memory-mb (unit=Mi),vcores"`},
+		"/apps/" + app2 + "/queue": {`{"queue":"root.default"}`},
+		"/nodes/node-1:8041": {
+			`"usedMemoryMB":768,"availMemoryMB":3328,"usedVirtualCores":3,"availableVirtualCores":1`, `"numContainers":3`},
+		"/apps/" + app2 + "/state": {`{"state":"RUNNING"}`},
+		"/scheduler/activities": {`"finalAllocationState":"SKIPPED","root":{"name":"root"`, `"name":"request_0_0"`,
+			`{"name":"root.default","allocationState":"SKIPPED","diagnostic":"Queue does not need more resource"}`},
 		"/apps?finishedTimeBegin=1": {app1},
 	})
-	if body := b.ask(http.MethodGet, wsRoot+"/apps?deSelects=timeouts,resourceInfo", "").Body.String(); strings.Contains(body, "LIFETIME") || strings.Contains(body, "resourceInfo\"") {
+	if body := b.ask(http.MethodGet, wsRoot+"/apps?deSelects=timeouts,resourceInfo",
+		"").Body.String(); strings.Contains(body, "LIFETIME") || strings.Contains(body, "resourceInfo\"") {
 		t.Error("parts that were not wanted are there")
 	}
 }
@@ -321,7 +361,8 @@ func says(t *testing.T, b *bench, parts map[string][]string) {
 func TestManyNodes(t *testing.T) {
 	b := newBench(t, nil)
 	for i := range 600 { // more than one part of an answer
-		b.h.apply(t, &event.NodeRegistered{Node: state.NodeSlot(4 + i), ID: yarn.NodeID{Host: fmt.Sprint("h", i), Port: 1}, Rack: "/r", Total: gpu(1, 1, 1)})
+		b.h.apply(t, &event.NodeRegistered{Node: state.NodeSlot(4 + i), ID: yarn.NodeID{Host: fmt.Sprint("h", i), Port: 1},
+			Rack: "/r", Total: gpu(1, 1, 1)})
 	}
 	var d struct {
 		Nodes struct{ Node []struct{ ID string } }

@@ -81,7 +81,8 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 	back := get(links["Step back"]) // entry 16 only advances the clock
 	says(back, "Paused at index 15", "ended: finished")
 	before := get("/ui/replay?at=12")
-	says(before, "Paused at index 12", "reservations: <b>1</b> active, 1 made, 0 fulfilled", "Reserved at this index", "…_0002")
+	says(before, "Paused at index 12", "reservations: <b>1</b> active, 1 made, 0 fulfilled",
+		"Reserved at this index", "…_0002")
 	now := controlLinks(before)
 	says(get(now["Step back"]), "Paused at index 10", "reservations: <b>0</b> active, 0 made")
 	first := get(now["Rewind"])
@@ -89,10 +90,12 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 	if strings.Contains(first, "ContainerAllocated") {
 		t.Error("what came later is told")
 	}
-	if links := controlLinks(first); links["Rewind"] != "" || links["Step back"] != "" || links["Step"] != "/ui/replay?at=2" {
+	if links := controlLinks(first); links["Rewind"] != "" || links["Step back"] != "" ||
+		links["Step"] != "/ui/replay?at=2" {
 		t.Errorf("from the first: %v", links)
 	}
-	for path, want := range map[string]int{"/ui/replay?at=x": 400, "/ui/replay?from=1&since=1&speed=7": 400, "/ui/replay?from=1&speed=-1": 400, "/ui/replay?at=999999": 200} {
+	for path, want := range map[string]int{"/ui/replay?at=x": 400, "/ui/replay?from=1&since=1&speed=7": 400,
+		"/ui/replay?from=1&speed=-1": 400, "/ui/replay?at=999999": 200} {
 		if w := b.ask("GET", path, ""); w.Code != want {
 			t.Errorf("GET %s: status %d, want %d", path, w.Code, want)
 		}
@@ -114,7 +117,8 @@ func TestReplayPlays(t *testing.T) {
 		c.Now = func() time.Time { return time.UnixMilli(clusterTime + 1_000_000 + passed.Load()) }
 	})
 	for i := range int64(10) { // one entry every 10 s
-		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000 + 10_000*(i+1)}, &event.AttemptActivated{App: 3}, &event.AttemptEnded{App: 3}, &event.AttemptStarted{App: 3, Attempt: uint32(i) + 2})
+		b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 120_000 + 10_000*(i+1)}, &event.AttemptActivated{App: 3},
+			&event.AttemptEnded{App: 3}, &event.AttemptStarted{App: 3, Attempt: uint32(i) + 2})
 	}
 	path := controlLinks(b.ask("GET", "/ui/replay?at=16", "").Body.String())["Play ×10"]
 	if path == "" {
@@ -141,11 +145,13 @@ func TestReplayPlays(t *testing.T) {
 		t.Errorf("after 45 s it is not at index 20: %s", regexp.MustCompile(`at index \d+`).FindString(body))
 	}
 	pause := controlLinks(body)["Pause"]
-	if w := b.ask("GET", pause, ""); pause != "/ui/replay?at=20" || w.Header().Get("Refresh") != "" || !strings.Contains(w.Body.String(), "Paused at index 20") {
+	if w := b.ask("GET", pause, ""); pause != "/ui/replay?at=20" || w.Header().Get("Refresh") != "" ||
+		!strings.Contains(w.Body.String(), "Paused at index 20") {
 		t.Errorf("paused at %q", pause)
 	}
 	passed.Add(60_000)
-	if w := b.ask("GET", path, ""); !strings.Contains(w.Body.String(), "At the end at index 26") || w.Header().Get("Refresh") != "" {
+	if w := b.ask("GET", path, ""); !strings.Contains(w.Body.String(), "At the end at index 26") ||
+		w.Header().Get("Refresh") != "" {
 		t.Errorf("at the end: %q", w.Header().Get("Refresh"))
 	}
 }
@@ -159,18 +165,22 @@ func TestReplayRunsAgain(t *testing.T) {
 			if st.Meta.ClusterID != "c1" {
 				return nil, fmt.Errorf("of cluster %q", st.Meta.ClusterID)
 			}
-			return &api.Rerun{From: 1, To: 16, Apps: 3, Containers: 7, With: api.RerunSide{Large: api.RerunWaits{P50Millis: 61_000}, Made: 4}, Without: api.RerunSide{Large: api.RerunWaits{P50Millis: 122_000}}}, nil
+			return &api.Rerun{From: 1, To: 16, Apps: 3, Containers: 7,
+				With:    api.RerunSide{Large: api.RerunWaits{P50Millis: 61_000}, Made: 4},
+				Without: api.RerunSide{Large: api.RerunWaits{P50Millis: 122_000}}}, nil
 		}
 	})
 	v := &visitor{b: b}
 	m := tokenInForm.FindStringSubmatch(v.get("/ui/replay?at=12").Body.String())
-	w := b.ask("POST", "/ui/replay/rerun", "at=12&token="+m[1], "Content-Type", "application/x-www-form-urlencoded", "Cookie", v.cookie)
+	w := b.ask("POST", "/ui/replay/rerun", "at=12&token="+m[1], "Content-Type", "application/x-www-form-urlencoded",
+		"Cookie", v.cookie)
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/ui/replay?at=12&done=rerun#rerun" {
 		t.Fatalf("rerun: status %d to %q, want 303 to /ui/replay?at=12&done=rerun#rerun: %s",
 			w.Code, w.Header().Get("Location"), w.Body)
 	}
 	body := v.get("/ui/replay?at=12&done=rerun").Body.String()
-	for _, want := range []string{"have been played", "1m 01s", "2m 02s", "3 applications with 7 containers", "Play it again"} {
+	for _, want := range []string{"have been played", "1m 01s", "2m 02s", "3 applications with 7 containers",
+		"Play it again"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("does not say %q", want)
 		}

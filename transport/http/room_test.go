@@ -24,14 +24,16 @@ func TestRooms(t *testing.T) {
 		}
 		return out
 	}
-	want := []string{":", "gpu: 32 GiB · 8 vc · 2 gpu on sim-02:8041 (memory-mb, vcores, yarn.io/gpu)", "spot: 64 GiB · 16 vc · 4 gpu on sim-03:8041 (memory-mb, vcores, yarn.io/gpu)"}
+	want := []string{":", "gpu: 32 GiB · 8 vc · 2 gpu on sim-02:8041 (memory-mb, vcores, yarn.io/gpu)",
+		"spot: 64 GiB · 16 vc · 4 gpu on sim-03:8041 (memory-mb, vcores, yarn.io/gpu)"}
 	empty := []int{0, 0, 1}
 	if len(cluster.Rooms) != len(want) || len(labels.Labels) != len(want) {
 		t.Fatalf("rooms of %d labels and %d labels, want %d", len(cluster.Rooms), len(labels.Labels), len(want))
 	}
 	for i, r := range cluster.Rooms {
 		if got := text(r.Label, r.Room); got != want[i] || r.EmptyNodes != empty[i] || r.ServingNodes != 1 {
-			t.Errorf("/v1/cluster: %q, %d of %d nodes empty; want %q, %d of 1", got, r.EmptyNodes, r.ServingNodes, want[i], empty[i])
+			t.Errorf("/v1/cluster: %q, %d of %d nodes empty; want %q, %d of 1", got, r.EmptyNodes, r.ServingNodes,
+				want[i], empty[i])
 		}
 		if l := labels.Labels[i]; text(l.Name, l.Room) != want[i] || l.EmptyNodes != empty[i] {
 			t.Errorf("/v1/labels: %q, %d nodes empty; want %q, %d", text(l.Name, l.Room), l.EmptyNodes, want[i], empty[i])
@@ -47,7 +49,8 @@ func TestRooms(t *testing.T) {
 	}
 	b.h.apply(t, &event.NodeStateChanged{Node: 3, State: yarn.NodeDecommissioning})
 	// a page that was shown before could come from the state before the drain
-	showsOn(t, b, "/ui/labels/spot", `<span class="none">none: no node takes containers</span></td><td class="num"><span class="none">–</span></td>`)
+	showsOn(t, b, "/ui/labels/spot",
+		`<span class="none">none: no node takes containers</span></td><td class="num"><span class="none">–</span></td>`)
 }
 
 // TestRoomsOfSeveralNodes checks that the page says which resource a node has most of if no node
@@ -56,7 +59,8 @@ func TestRoomsOfSeveralNodes(t *testing.T) {
 	b := newBench(t, nil)
 	b.h.apply(t, &event.NodeResourceChanged{Node: 3, Total: gpu(65536, 16, 1), Set: true})
 	b.h.apply(t, &event.NodeResourceChanged{Node: 2, Total: gpu(65536, 16, 4), Set: true})
-	showsOn(t, b, "/ui/", `sim-03:8041</a> <span class="small">(most memory, vcores)</span><br>`, `sim-02:8041</a> <span class="small">(most gpu)</span>`)
+	showsOn(t, b, "/ui/", `sim-03:8041</a> <span class="small">(most memory, vcores)</span><br>`,
+		`sim-02:8041</a> <span class="small">(most gpu)</span>`)
 }
 
 // showsOn checks that a page has each of the texts, and that it is valid.

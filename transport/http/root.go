@@ -31,7 +31,8 @@ func (s *Server) root(c *route.Call) error {
 		id = "not known"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "rmd %s: a replicated YARN ResourceManager\nreplica %s, %s; leader %s\n\n", s.cfg.Version, s.cfg.ID, s.cfg.Consensus.Role(), id)
+	fmt.Fprintf(&b, "rmd %s: a replicated YARN ResourceManager\nreplica %s, %s; leader %s\n\n", s.cfg.Version, s.cfg.ID,
+		s.cfg.Consensus.Role(), id)
 	for _, t := range s.mux.Routes() {
 		fmt.Fprintf(&b, "%-6s %s\n", t.Method, t.Pattern)
 	}
@@ -45,7 +46,8 @@ func (s *Server) index() api.Index {
 	id, _ := s.cfg.Consensus.Leader()
 	d := api.Index{Version: s.cfg.Version, ID: s.cfg.ID, Role: s.cfg.Consensus.Role(), Leader: id}
 	for _, t := range s.mux.Routes() {
-		d.Routes = append(d.Routes, api.Route{Method: t.Method, Path: t.Pattern, Role: t.Access().Least.String(), Text: t.Described.Text})
+		d.Routes = append(d.Routes, api.Route{Method: t.Method, Path: t.Pattern, Role: t.Access().Least.String(),
+			Text: t.Described.Text})
 	}
 	return d
 }

@@ -65,12 +65,15 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Samples == nil {
 		cfg.Samples = sampler.New(cfg.PrefetchPause)
 	}
-	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, timings: metrics.NewTimings(cfg.Metrics), views: view.NewSource(cfg.Reader, cfg.Now),
+	s := &Server{cfg: cfg, log: cfg.Logger.Named("rest"), metrics: cfg.Metrics, timings: metrics.NewTimings(cfg.Metrics),
+		views:   view.NewSource(cfg.Reader, cfg.Now),
 		sampler: cfg.Samples, bodies: newBodies(cfg.MaxBodiesBytes, cfg.MaxBodyBytes)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, NoState: cfg.Consensus.NoState, Logger: s.log}
-	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, WaitApplied: cfg.Reader.WaitApplied,
-		Admit: cfg.Admit, Who: cfg.Who, Hosts: cfg.Hosts, Now: cfg.Now, Kerberos: cfg.Kerberos})
+	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, NoState: cfg.Consensus.NoState,
+		Logger: s.log}
+	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus,
+		WaitApplied: cfg.Reader.WaitApplied,
+		Admit:       cfg.Admit, Who: cfg.Who, Hosts: cfg.Hosts, Now: cfg.Now, Kerberos: cfg.Kerberos})
 	if err := s.openRooms(); err != nil {
 		s.cancel()
 		return nil, err
@@ -87,18 +90,27 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) openRooms() error {
 	var err error
 	cfg := &s.cfg
-	s.mux, err = route.New(route.Config{Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus, Guard: s.guard,
-		Problems: s.problems, Count: s.metrics.CountInput, Audit: cfg.Jobs.Job(job.Audit), BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, MaxBodyBytes: cfg.MaxBodyBytes})
+	s.mux, err = route.New(route.Config{Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter,
+		Consensus: cfg.Consensus, Guard: s.guard,
+		Problems: s.problems, Count: s.metrics.CountInput, Audit: cfg.Jobs.Job(job.Audit), BodyTimeout: cfg.BodyTimeout,
+		ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, MaxBodyBytes: cfg.MaxBodyBytes})
 	if err != nil {
 		return err
 	}
-	s.api = v1.New(v1.Config{ID: cfg.ID, Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus, History: s.sampler, Groups: cfg.Hadoop.Groups, ShortName: cfg.Hadoop.ShortName,
-		Snapshots: cfg.Snapshots, Log: cfg.Log, Guard: s.guard, Problems: s.problems, Planner: cfg.Planner, Shadows: cfg.Shadows, Count: s.metrics.CountInput, Now: cfg.Now, Closing: s.ctx,
-		BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat, MaxInputsBytes: cfg.MaxInputsBytes,
-		MaxInputs: cfg.MaxInputs, InputsInFlight: cfg.InputsInFlight, MaxStreams: cfg.MaxStreams, MaxLogEntries: cfg.MaxLogEntries,
+	s.api = v1.New(v1.Config{ID: cfg.ID, Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader,
+		Submitter: cfg.Submitter, Consensus: cfg.Consensus, History: s.sampler, Groups: cfg.Hadoop.Groups,
+		ShortName: cfg.Hadoop.ShortName,
+		Snapshots: cfg.Snapshots, Log: cfg.Log, Guard: s.guard, Problems: s.problems, Planner: cfg.Planner,
+		Shadows: cfg.Shadows, Count: s.metrics.CountInput, Now: cfg.Now, Closing: s.ctx,
+		BodyTimeout: cfg.BodyTimeout, ReadTimeout: cfg.ReadTimeout, WriteTimeout: cfg.WriteTimeout, Heartbeat: cfg.Heartbeat,
+		MaxInputsBytes: cfg.MaxInputsBytes,
+		MaxInputs:      cfg.MaxInputs, InputsInFlight: cfg.InputsInFlight, MaxStreams: cfg.MaxStreams,
+		MaxLogEntries:    cfg.MaxLogEntries,
 		LongestJoinToken: cfg.LongestJoinToken, DefaultJoinTokens: cfg.DefaultJoinTokens})
-	hadoop := yarnweb.New(yarnweb.Config{Version: cfg.Version, Now: cfg.Now, Logger: s.log, Views: s.views, Reader: cfg.Reader, Consensus: cfg.Consensus, Explain: s.api.Explain,
-		Reason: cfg.Hadoop.Reason, Admin: cfg.Hadoop.Admin, Groups: cfg.Hadoop.Groups, Settings: cfg.Hadoop.Settings, Proxied: cfg.Hadoop.Service != nil})
+	hadoop := yarnweb.New(yarnweb.Config{Version: cfg.Version, Now: cfg.Now, Logger: s.log, Views: s.views,
+		Reader: cfg.Reader, Consensus: cfg.Consensus, Explain: s.api.Explain,
+		Reason: cfg.Hadoop.Reason, Admin: cfg.Hadoop.Admin, Groups: cfg.Hadoop.Groups, Settings: cfg.Hadoop.Settings,
+		Proxied: cfg.Hadoop.Service != nil})
 	s.mux.Add(s.api.Routes()...)
 	s.mux.Add(hadoop.Routes()...)
 	s.mux.Add(s.rootRoutes()...)
@@ -164,8 +176,9 @@ func (s *Server) ServeTLS(l net.Listener, conf *tls.Config) error {
 
 func (s *Server) serveOn(l net.Listener) error {
 	srv := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: s.cfg.HeaderTimeout, IdleTimeout: s.cfg.IdleTimeout, MaxHeaderBytes: s.cfg.MaxHeaderBytes,
-		ErrorLog: s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
+		Handler: s.Handler(), ReadHeaderTimeout: s.cfg.HeaderTimeout, IdleTimeout: s.cfg.IdleTimeout,
+		MaxHeaderBytes: s.cfg.MaxHeaderBytes,
+		ErrorLog:       s.log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug}),
 	}
 	s.mu.Lock()
 	if s.closed {
@@ -228,7 +241,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (label string) {
 		s.fail(c, err)
 		return "none"
 	}
-	r, identity := s.guard.Identify(w.Header(), r, s.takesSession(r)) // identity is an error: why the caller cannot be identified
+	// identity is an error: why the caller cannot be identified
+	r, identity := s.guard.Identify(w.Header(), r, s.takesSession(r))
 	c.R = r
 	var err error
 	switch {
@@ -266,7 +280,8 @@ func (s *Server) mayEnter(r *http.Request) error {
 		return err
 	}
 	if r.Header.Get(yarnweb.ProxiedHeader) != "" && !yarnweb.ForProxy(r) {
-		return problem.New(api.CodeNotAllowed, "the page of an ApplicationMaster may not be this server", "open it by its own address")
+		return problem.New(api.CodeNotAllowed, "the page of an ApplicationMaster may not be this server",
+			"open it by its own address")
 	}
 	return nil
 }
@@ -299,7 +314,8 @@ func (s *Server) fail(c *route.Call, err error) {
 
 // streaming reports whether the answer or the body of a request may last long.
 func streaming(path string) bool {
-	return path == "/ui/live" || path == "/v1/events" || path == "/v1/snapshot" || path == "/v1/inputs" || strings.HasPrefix(path, yarnweb.ProxyPath)
+	return path == "/ui/live" || path == "/v1/events" || path == "/v1/snapshot" || path == "/v1/inputs" ||
+		strings.HasPrefix(path, yarnweb.ProxyPath)
 }
 
 // secureHeaders sets the headers that every answer has.
@@ -325,7 +341,8 @@ func (r *recorder) extend() {
 		return
 	}
 	r.extended = now
-	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(route.ChunkTimeout)) // the ResponseRecorder of tests has no deadlines
+	// the ResponseRecorder of tests has no deadlines
+	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(now.Add(route.ChunkTimeout))
 }
 
 // WriteHeader records the status.

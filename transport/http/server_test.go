@@ -20,7 +20,8 @@ import (
 
 func TestHostCheck(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Hosts = []string{"RM1.example.com"} })
-	for host, ok := range map[string]bool{"127.0.0.1:8088": true, "localhost:8088": true, "[::1]:8088": true, "10.1.2.3": true, "rm1.example.com:8088": true, "rm1.example.com": true,
+	for host, ok := range map[string]bool{"127.0.0.1:8088": true, "localhost:8088": true, "[::1]:8088": true,
+		"10.1.2.3": true, "rm1.example.com:8088": true, "rm1.example.com": true,
 		"evil.example": false, "evil.example:8088": false, "127.0.0.1.evil.example": false} {
 		w := b.ask("GET", "/v1/health", "", "Host", host)
 		if (w.Code == 200) != ok {
@@ -95,20 +96,26 @@ func TestChangesBeforeThereIsAToken(t *testing.T) {
 		reach
 		may bool
 	}{
-		"this machine":                 {reach{local: here, remote: "127.0.0.1:4"}, true},
-		"this machine, IPv6":           {reach{local: "[::1]:8088", remote: "[::1]:4"}, true},
-		"this machine over TLS":        {reach{local: here, remote: "127.0.0.1:4", tls: true}, true},
-		"an administrator elsewhere":   {reach{local: "10.0.0.1:8090", remote: far, tls: true, uri: "rmd://prod/role/admin/alice"}, true},
+		"this machine":          {reach{local: here, remote: "127.0.0.1:4"}, true},
+		"this machine, IPv6":    {reach{local: "[::1]:8088", remote: "[::1]:4"}, true},
+		"this machine over TLS": {reach{local: here, remote: "127.0.0.1:4", tls: true}, true},
+		"an administrator elsewhere": {reach{local: "10.0.0.1:8090", remote: far, tls: true,
+			uri: "rmd://prod/role/admin/alice"}, true},
 		"plain HTTP":                   {reach{local: "10.0.0.1:8088", remote: far}, false},
 		"TLS":                          {reach{local: "10.0.0.1:8090", remote: far, tls: true}, false},
 		"a certificate without a role": {reach{local: "10.0.0.1:8090", remote: far, tls: true, uri: "-"}, false},
-		"a role elsewhere":             {reach{local: "10.0.0.1:8090", remote: far, tls: true, uri: "rmd://other/role/admin/alice"}, false},
-		"its own word":                 {reach{local: "10.0.0.1:8090", remote: far, tls: true, header: []string{"X-Forwarded-For", "127.0.0.1", "X-Real-Ip", "127.0.0.1", "Forwarded", "for=127.0.0.1"}}, false},
-		"a proxy on this machine":      {reach{local: here, remote: "127.0.0.1:4", header: []string{"X-Forwarded-For", "10.0.0.9"}}, false},
-		"a proxy that says Via":        {reach{local: here, remote: "127.0.0.1:4", header: []string{"Via", "1.1 front"}}, false},
+		"a role elsewhere": {reach{local: "10.0.0.1:8090", remote: far, tls: true,
+			uri: "rmd://other/role/admin/alice"}, false},
+		"its own word": {reach{local: "10.0.0.1:8090", remote: far, tls: true,
+			header: []string{"X-Forwarded-For", "127.0.0.1", "X-Real-Ip", "127.0.0.1", "Forwarded", "for=127.0.0.1"}}, false},
+		"a proxy on this machine": {reach{local: here, remote: "127.0.0.1:4",
+			header: []string{"X-Forwarded-For", "10.0.0.9"}}, false},
+		"a proxy that says Via": {reach{local: here, remote: "127.0.0.1:4", header: []string{"Via", "1.1 front"}}, false},
 	}
-	calls := []string{"POST /v1/nodes/sim-01:drain", "POST /v1/access/tokens", "POST /v1/inputs", "PUT /v1/conf", "POST /v1/apps", "PUT /ws/v1/cluster/scheduler-conf",
-		"GET /v1/snapshot", "GET /v1/access/tokens", "PUT /v1/snapshot", "POST /v1/cluster/members/rm2:remove", "POST /v1/cluster:init"}
+	calls := []string{"POST /v1/nodes/sim-01:drain", "POST /v1/access/tokens", "POST /v1/inputs", "PUT /v1/conf",
+		"POST /v1/apps", "PUT /ws/v1/cluster/scheduler-conf",
+		"GET /v1/snapshot", "GET /v1/access/tokens", "PUT /v1/snapshot", "POST /v1/cluster/members/rm2:remove",
+		"POST /v1/cluster:init"}
 	for _, mode := range []string{auth.Optional, auth.Required, auth.Off} {
 		b := newBench(t, func(c *Config) { c.Auth.Cluster, c.Auth.Mode = "prod", mode })
 		for name, c := range callers {
@@ -128,7 +135,8 @@ func TestChangesBeforeThereIsAToken(t *testing.T) {
 			}
 		}
 		w := httptest.NewRecorder()
-		if b.s.Handler().ServeHTTP(w, callers["TLS"].request(t, "GET", "/v1/apps", "")); mode != auth.Required && w.Code != http.StatusOK {
+		if b.s.Handler().ServeHTTP(w, callers["TLS"].request(t, "GET", "/v1/apps", "")); mode != auth.Required &&
+			w.Code != http.StatusOK {
 			t.Errorf("%s: a read: %d", mode, w.Code)
 		}
 	}
@@ -224,16 +232,27 @@ func TestMetrics(t *testing.T) {
 	m.ObserveHTTP("/proxy", 711, 1)
 	body := b.ask("GET", "/metrics", "").Body.String()
 	for _, line := range []string{
-		`rmd_build_info{version="1.0"} 1`, `rmd_feature_level 1`, `rmd_raft_leader 1`, `rmd_raft_term 7`, `rmd_raft_commit_index 20`, `rmd_raft_applied_index 16`, `rmd_raft_peer_lag{peer="rm2"} 2`,
-		`rmd_raft_last_contact_seconds{peer="rm2"} 0.012`, `rmd_apps{queue="root.online",state="RUNNING"} 1`, `rmd_apps_waiting{queue="root.batch",reason="AM_LIMIT"} 1`,
-		`rmd_queue_resource{kind="reserved",partition="",queue="root.train",resource="memory-mb"} 65536`, `rmd_queue_resource{kind="guaranteed",partition="",queue="root",resource="vcores"} 48`,
-		`rmd_reservations{queue="root.train"} 1`, `rmd_reservations{queue="root.batch"} 0`, `rmd_reservation_age_seconds_sum 60`, `rmd_reserved_idle_resource{resource="yarn.io/gpu"} 2`,
-		`rmd_nodes{partition="",state="RUNNING"} 3`, `rmd_nodes_silent{partition=""} 0`, `rmd_nodes_empty{partition=""} 1`, `rmd_largest_fit{partition="",resource="memory-mb"} 65536`, `rmd_inputs_total{kind="KillApplication",result="ok"} 1`,
-		`rmd_raft_elections_total 1`, `rmd_raft_step_downs_total{cause="raft"} 1`, `rmd_log_lines_dropped_total 3`, `rmd_raft_snapshots_total{op="write",result="ok"} 1`, `rmd_ipc_handshakes_total{method="KERBEROS",outcome="replay"} 1`, `rmd_ipc_requests_total{code="OK",method="getApps",protocol="ClientProtocol"} 1`,
-		`rmd_http_seconds_count{code="2xx",route="/v1/apps/{id}:kill"} 1`, `rmd_http_seconds_count{code="4xx",route="/v1/nodes/{id}"} 1`, `rmd_http_seconds_count{code="4xx",route="none"} 1`,
+		`rmd_build_info{version="1.0"} 1`, `rmd_feature_level 1`, `rmd_raft_leader 1`, `rmd_raft_term 7`,
+		`rmd_raft_commit_index 20`, `rmd_raft_applied_index 16`, `rmd_raft_peer_lag{peer="rm2"} 2`,
+		`rmd_raft_last_contact_seconds{peer="rm2"} 0.012`, `rmd_apps{queue="root.online",state="RUNNING"} 1`,
+		`rmd_apps_waiting{queue="root.batch",reason="AM_LIMIT"} 1`,
+		`rmd_queue_resource{kind="reserved",partition="",queue="root.train",resource="memory-mb"} 65536`,
+		`rmd_queue_resource{kind="guaranteed",partition="",queue="root",resource="vcores"} 48`,
+		`rmd_reservations{queue="root.train"} 1`, `rmd_reservations{queue="root.batch"} 0`,
+		`rmd_reservation_age_seconds_sum 60`, `rmd_reserved_idle_resource{resource="yarn.io/gpu"} 2`,
+		`rmd_nodes{partition="",state="RUNNING"} 3`, `rmd_nodes_silent{partition=""} 0`, `rmd_nodes_empty{partition=""} 1`,
+		`rmd_largest_fit{partition="",resource="memory-mb"} 65536`, `rmd_inputs_total{kind="KillApplication",result="ok"} 1`,
+		`rmd_raft_elections_total 1`, `rmd_raft_step_downs_total{cause="raft"} 1`, `rmd_log_lines_dropped_total 3`,
+		`rmd_raft_snapshots_total{op="write",result="ok"} 1`,
+		`rmd_ipc_handshakes_total{method="KERBEROS",outcome="replay"} 1`,
+		`rmd_ipc_requests_total{code="OK",method="getApps",protocol="ClientProtocol"} 1`,
+		`rmd_http_seconds_count{code="2xx",route="/v1/apps/{id}:kill"} 1`,
+		`rmd_http_seconds_count{code="4xx",route="/v1/nodes/{id}"} 1`, `rmd_http_seconds_count{code="4xx",route="none"} 1`,
 		`rmd_http_seconds_count{code="other",route="/proxy"} 1`, `rmd_reservation_cancelled_total{cause="OPERATOR"} 0`,
-		`rmd_preempted_total{cause="GUARANTEE"} 0`, `rmd_preempted_unused_total{cause="EXCHANGED"} 0`, `rmd_preempted_resource_seconds_total{resource="vcores"} 0`,
-		`rmd_preemption_warnings{queue="root.train"} 0`, `rmd_preemption_withdrawn_total{cause="NO_ROOM"} 0`, `rmd_state_divergence_total 0`,
+		`rmd_preempted_total{cause="GUARANTEE"} 0`, `rmd_preempted_unused_total{cause="EXCHANGED"} 0`,
+		`rmd_preempted_resource_seconds_total{resource="vcores"} 0`,
+		`rmd_preemption_warnings{queue="root.train"} 0`, `rmd_preemption_withdrawn_total{cause="NO_ROOM"} 0`,
+		`rmd_state_divergence_total 0`,
 	} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("no line %s", line)

@@ -31,13 +31,20 @@ func (f *fakeShadows) Stop() (*api.Shadow, error) {
 
 // compared returns a report with every field set.
 func compared() *api.Shadow {
-	d := &api.Shadow{Replica: "rm1", State: api.ShadowApart, Text: "Apart: it goes its own way.", Name: "queues.xml", Changes: []api.Change{{Kind: "set", Key: "k", New: "v"}},
-		Warnings: []string{"a warning"}, BeganMillis: 1_780_000_000_000, AtMillis: 1_780_000_600_000, Index: 9, Entries: 8, Decided: 7, KnownEnds: 6, GuessedEnds: 5, NotFollowed: 4, BehindMillis: 600_000,
-		Divergence: &api.ShadowDivergence{Index: 3, AtMillis: 1_780_000_100_000, Cluster: "ReservationMade", Shadow: "nothing"}}
-	side := api.ShadowSide{Waits: api.ShadowWaits{Count: 10, MeanMillis: 61_000, P50Millis: 1000, P95Millis: 120_000}, AMs: api.ShadowWaits{Count: 2, MeanMillis: 3000}, Waiting: 11, Preempted: 12, Used: 0.25, Guaranteed: 0.5, Owed: 0.125}
+	d := &api.Shadow{Replica: "rm1", State: api.ShadowApart, Text: "Apart: it goes its own way.", Name: "queues.xml",
+		Changes:  []api.Change{{Kind: "set", Key: "k", New: "v"}},
+		Warnings: []string{"a warning"}, BeganMillis: 1_780_000_000_000, AtMillis: 1_780_000_600_000, Index: 9, Entries: 8,
+		Decided: 7, KnownEnds: 6, GuessedEnds: 5, NotFollowed: 4, BehindMillis: 600_000,
+		Divergence: &api.ShadowDivergence{Index: 3, AtMillis: 1_780_000_100_000, Cluster: "ReservationMade",
+			Shadow: "nothing"}}
+	side := api.ShadowSide{Waits: api.ShadowWaits{Count: 10, MeanMillis: 61_000, P50Millis: 1000, P95Millis: 120_000},
+		AMs: api.ShadowWaits{Count: 2, MeanMillis: 3000}, Waiting: 11, Preempted: 12, Used: 0.25,
+		Guaranteed: 0.5, Owed: 0.125}
 	d.Queues = []api.ShadowQueue{{Path: "root.train", Cluster: side, Shadow: side}}
 	for at := d.BeganMillis; at <= d.AtMillis; at += 10_000 {
-		d.Points = append(d.Points, api.ShadowPoint{AtMillis: at, Queues: map[string]api.ShadowPointQueue{"root.train": {ClusterUsed: 0.2, ShadowUsed: 0.4, ClusterWait: 1000, ShadowWait: 60_000}}})
+		d.Points = append(d.Points, api.ShadowPoint{AtMillis: at,
+			Queues: map[string]api.ShadowPointQueue{
+				"root.train": {ClusterUsed: 0.2, ShadowUsed: 0.4, ClusterWait: 1000, ShadowWait: 60_000}}})
 	}
 	return d
 }
@@ -47,11 +54,14 @@ func compared() *api.Shadow {
 func TestShadow(t *testing.T) {
 	f := &fakeShadows{doc: compared()}
 	b := newBench(t, func(c *Config) { c.Shadows = f })
-	if r := b.ask("POST", "/v1/shadow", `{"properties":{"b":"2","a":"1"},"name":"x","behind_ms":0,"seed":7}`); r.Code != http.StatusOK || len(f.properties) != 2 || f.properties[0].Name != "a" ||
+	if r := b.ask("POST", "/v1/shadow",
+		`{"properties":{"b":"2","a":"1"},"name":"x","behind_ms":0,"seed":7}`); r.Code != http.StatusOK ||
+		len(f.properties) != 2 || f.properties[0].Name != "a" ||
 		f.in.Name != "x" || f.in.BehindMillis == nil || *f.in.BehindMillis != 0 || f.in.Seed != 7 {
 		t.Errorf("status %d, %+v, %+v", r.Code, f.properties, f.in)
 	}
-	long, _ := json.Marshal(api.StartShadow{Properties: map[string]string{"a": "1"}, Name: "a\x1b[2J" + strings.Repeat("b", 100_000)})
+	long, _ := json.Marshal(api.StartShadow{Properties: map[string]string{"a": "1"},
+		Name: "a\x1b[2J" + strings.Repeat("b", 100_000)})
 	if b.ask("POST", "/v1/shadow", string(long)); len(f.in.Name) > 128 || strings.Contains(f.in.Name, "\x1b") {
 		t.Errorf("the name is %q", f.in.Name)
 	}
@@ -75,7 +85,8 @@ func TestShadowPage(t *testing.T) {
 		doc  *api.Shadow
 		says []string
 	}{
-		{compared(), []string{"Apart", "queues.xml", "1 key", "estimates", "ReservationMade", "root.train", "<svg", "guessed time: <b>5</b>", "left out: <b>4</b>", "12%", "a warning"}},
+		{compared(), []string{"Apart", "queues.xml", "1 key", "estimates", "ReservationMade", "root.train", "<svg",
+			"guessed time: <b>5</b>", "left out: <b>4</b>", "12%", "a warning"}},
 		{&api.Shadow{State: api.ShadowNone}, []string{"There is no shadow on this replica", "rmd shadow start"}},
 		{&api.Shadow{State: api.ShadowEnded, Text: "Ended: it was stopped."}, []string{"Ended", "it was stopped"}},
 		{nil, []string{"This replica runs no shadows"}},

@@ -167,7 +167,8 @@ func one(s *shape) *shape {
 }
 
 func empty(s *shape) bool {
-	return s.kind == "null" || s.kind == "text" || len(s.names) == 0 && len(s.items) == 0 && (s.kind == "object" || s.kind == "list")
+	return s.kind == "null" || s.kind == "text" ||
+		len(s.names) == 0 && len(s.items) == 0 && (s.kind == "object" || s.kind == "list")
 }
 
 // listDifferences checks that every item is like one of the recorded items.

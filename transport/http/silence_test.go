@@ -27,18 +27,21 @@ func TestSilentNodeIsShown(t *testing.T) {
 	shown := func(find string) (api.Node, string) { // a page is shared for a moment, so each call asks for others
 		var d api.Node
 		b.into(200, &d, "GET", "/v1/nodes/"+id, "")
-		return d, b.ask("GET", "/ui/nodes/"+id+"?find="+find, "").Body.String() + b.ask("GET", "/ui/nodes?find="+find, "").Body.String() + b.ask("GET", "/metrics", "").Body.String()
+		return d, b.ask("GET", "/ui/nodes/"+id+"?find="+find, "").Body.String() + b.ask("GET", "/ui/nodes?find="+find,
+			"").Body.String() + b.ask("GET", "/metrics", "").Body.String()
 	}
 	b.h.apply(t, &event.NodeSilenceChanged{Node: node, SinceMillis: now - 23_000})
 	d, text := shown(host)
 	if d.SilentSinceMillis != now-23_000 || d.Condition(time.UnixMilli(now)) != "RUNNING, silent for 23 s" {
 		t.Errorf("silent since %d: %s", d.SilentSinceMillis, d.Condition(time.UnixMilli(now)))
 	}
-	if strings.Count(text, "<b>silent</b> since") != 2 || !strings.Contains(text, `rmd_nodes_silent{partition=""} 1`) || !strings.Contains(text, "node has missed heartbeats, and gets no containers") {
+	if strings.Count(text, "<b>silent</b> since") != 2 || !strings.Contains(text, `rmd_nodes_silent{partition=""} 1`) ||
+		!strings.Contains(text, "node has missed heartbeats, and gets no containers") {
 		t.Errorf("a page, the metric or the decisions do not show it:\n%s", text)
 	}
 	b.h.apply(t, &event.NodeSilenceChanged{Node: node})
-	if d, text := shown(host[1:]); d.Condition(time.UnixMilli(now)) != "RUNNING" || strings.Contains(text, "<b>silent</b>") || !strings.Contains(text, "node is heard again") {
+	if d, text := shown(host[1:]); d.Condition(time.UnixMilli(now)) != "RUNNING" ||
+		strings.Contains(text, "<b>silent</b>") || !strings.Contains(text, "node is heard again") {
 		t.Error("it is heard again, and still shown as silent")
 	}
 }

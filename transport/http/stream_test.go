@@ -162,7 +162,8 @@ func TestStreamFilters(t *testing.T) {
 		if d.Index != want.index || d.Events[0].Kind != want.kind {
 			t.Errorf("first batch of %s = %+v, want %s first, at index %d", query, d, want.kind, want.index)
 		}
-		if strings.HasPrefix(query, "app="+app1) && (len(d.Events) != 1 || d.Events[0].Container != "container_1780000000000_0001_01_000001") {
+		if strings.HasPrefix(query, "app="+app1) &&
+			(len(d.Events) != 1 || d.Events[0].Container != "container_1780000000000_0001_01_000001") {
 			t.Errorf("events of %s = %+v, want only that of the first container", query, d.Events)
 		}
 	}

@@ -14,16 +14,19 @@ func TestPageLoginAndLogoutLinks(t *testing.T) {
 	}
 	b := guardedBench(t, nil)
 	page := b.ask("GET", "/ui/apps?state=RUNNING", "").Body.String()
-	if !strings.Contains(page, `href="/ui/login?next=%2fui%2fapps%3fstate%3dRUNNING"`) || strings.Contains(page, "/ui/logout") {
+	if !strings.Contains(page, `href="/ui/login?next=%2fui%2fapps%3fstate%3dRUNNING"`) ||
+		strings.Contains(page, "/ui/logout") {
 		t.Errorf("no way in:\n%s", page)
 	}
 	v := visitor{b: b}
-	if refused := v.post("/ui/cluster", "/ui/cluster/snapshot"); refused.Code != 401 || !strings.Contains(refused.Body.String(), `href="/ui/login"`) {
+	if refused := v.post("/ui/cluster", "/ui/cluster/snapshot"); refused.Code != 401 ||
+		!strings.Contains(refused.Body.String(), `href="/ui/login"`) {
 		t.Errorf("a refusal that does not say where to log in: %d %s", refused.Code, refused.Body)
 	}
 	w := b.ask("GET", "/ui/apps", "", "Cookie", cookieOf(b.logIn("operator", "/ui/")))
 	page = w.Body.String()
-	if !strings.Contains(page, "<b>operator</b>, operator") || !strings.Contains(page, `action="/ui/logout"`) || strings.Contains(page, "/ui/login") {
+	if !strings.Contains(page, "<b>operator</b>, operator") || !strings.Contains(page, `action="/ui/logout"`) ||
+		strings.Contains(page, "/ui/login") {
 		t.Errorf("no way out:\n%s", page)
 	}
 	for _, found := range checkHTML(page) {

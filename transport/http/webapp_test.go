@@ -26,14 +26,16 @@ func TestWebAppHasTheSession(t *testing.T) {
 	b := guardedBench(t, func(c *Config) {
 		c.Auth.Mode, c.Hadoop.WebApps = auth.Required, []*webapp.App{app}
 	})
-	if w := b.ask("GET", "/scheduler-ui/", ""); w.Code != 303 || w.Header().Get("Location") != "/ui/login?next=%2Fscheduler-ui%2F" {
+	if w := b.ask("GET", "/scheduler-ui/", ""); w.Code != 303 ||
+		w.Header().Get("Location") != "/ui/login?next=%2Fscheduler-ui%2F" {
 		t.Fatalf("without a session: %d %v", w.Code, w.Header())
 	}
 	if w := b.ask("GET", "/ui2/", ""); w.Code != 404 {
 		t.Errorf("an application that is not there: %d", w.Code)
 	}
 	cookie := cookieOf(b.logIn("read", "/scheduler-ui/"))
-	if w := b.ask("GET", "/scheduler-ui/", "", "Cookie", cookie); w.Code != 200 || !strings.Contains(w.Body.String(), "queues") {
+	if w := b.ask("GET", "/scheduler-ui/", "", "Cookie", cookie); w.Code != 200 ||
+		!strings.Contains(w.Body.String(), "queues") {
 		t.Fatalf("with a session: %d %s", w.Code, w.Body)
 	}
 	for _, path := range []string{"/ws/v1/cluster/scheduler", "/ws/v1/cluster/nodes", "/conf"} {
@@ -49,7 +51,8 @@ func TestWebAppHasTheSession(t *testing.T) {
 	}
 	b.fails(401, api.CodeUnauthenticated, "GET", "/v1/apps", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin")
 	change := func(header ...string) int {
-		return b.ask("PUT", "/ws/v1/cluster/scheduler-conf", `{"global-updates":[]}`, append([]string{"Content-Type", "application/json"}, header...)...).Code
+		return b.ask("PUT", "/ws/v1/cluster/scheduler-conf", `{"global-updates":[]}`,
+			append([]string{"Content-Type", "application/json"}, header...)...).Code
 	}
 	if code := change("Cookie", cookie, "Sec-Fetch-Site", "same-origin"); code != 403 {
 		t.Errorf("a change by a reader: %d", code)

@@ -35,7 +35,8 @@ func TestExplainDocument(t *testing.T) {
 	b := recordedBench(t)
 	var x api.Explanation
 	strict(t, b.ask("GET", "/v1/apps/"+app3+"/explain", "").Body.Bytes(), &x)
-	if x.Reason != "NODE_TOO_SMALL_FREE" || !x.Waiting || x.WaitingMillis < 0 || x.Asks[0].Size == "" || x.MustEnd == nil || len(x.WhatIf) == 0 || x.Nodes[0].Diagnostic == "" {
+	if x.Reason != "NODE_TOO_SMALL_FREE" || !x.Waiting || x.WaitingMillis < 0 || x.Asks[0].Size == "" ||
+		x.MustEnd == nil || len(x.WhatIf) == 0 || x.Nodes[0].Diagnostic == "" {
 		t.Errorf("explanation of %s = %+v, want NODE_TOO_SMALL_FREE, waiting, with ask sizes, must_end, what_if and node diagnostics",
 			app3, x)
 	}
@@ -59,7 +60,8 @@ func TestListSaysWhatExplainSays(t *testing.T) {
 		var one api.App
 		strict(t, b.ask("GET", "/v1/apps/"+a.ID, "").Body.Bytes(), &one)
 		if a.Why != x.Reason || a.WhyText != x.Text || one.Why != x.Reason || one.WhyText != x.Text {
-			t.Errorf("%s: explain says %s %q, the list %s %q, its own document %s %q", a.ID, x.Reason, x.Text, a.Why, a.WhyText, one.Why, one.WhyText)
+			t.Errorf("%s: explain says %s %q, the list %s %q, its own document %s %q", a.ID, x.Reason, x.Text, a.Why, a.WhyText,
+				one.Why, one.WhyText)
 		}
 	}
 	if waiting == 0 {
@@ -85,14 +87,17 @@ func TestWhatIf(t *testing.T) {
 	var d api.WhatIf
 	w := b.ask("POST", "/v1/whatif", body("50", "100"))
 	strict(t, w.Body.Bytes(), &d)
-	if w.Code != 200 || !d.Complete || d.Version != 1 || len(d.Changes) != 1 || d.Changes[0].New != "50" || len(d.Queues) == 0 {
+	if w.Code != 200 || !d.Complete || d.Version != 1 || len(d.Changes) != 1 || d.Changes[0].New != "50" ||
+		len(d.Queues) == 0 {
 		t.Errorf("POST /v1/whatif: status %d, want 200 and a complete answer on version 1 with the one change to 50: %+v",
 			w.Code, d)
 	}
 	if now, at := b.h.Fork(); now.Digest() != digest || at != index {
 		t.Error("the question changed the state")
 	}
-	if e := b.fails(422, "INVALID_QUEUES", "POST", "/v1/whatif", `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"40"}}`); len(e.Details) == 0 {
+	if e := b.fails(422, "INVALID_QUEUES", "POST", "/v1/whatif",
+		`{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"40"}}`); len(
+		e.Details) == 0 {
 		t.Errorf("POST /v1/whatif of invalid queues: no details in %+v", e)
 	}
 	b.fails(400, "INVALID_REQUEST", "POST", "/v1/whatif", `{}`)
@@ -184,7 +189,8 @@ func TestPrivateForks(t *testing.T) {
 	if shared, _ := b.h.Fork(); explained != shared {
 		t.Error("the explanation is not of the state that is shown")
 	}
-	b.into(200, nil, "POST", "/v1/whatif", `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`)
+	b.into(200, nil, "POST", "/v1/whatif",
+		`{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`)
 	if planned != mine {
 		t.Error("not the private fork")
 	}
@@ -194,20 +200,24 @@ func TestReservationHistory(t *testing.T) {
 	b := newBench(t, nil)
 	var d api.ReservationHistory
 	b.into(200, &d, "GET", "/v1/reservations/r1/history", "")
-	if !d.Held || !d.Whole || len(d.Events) != 1 || d.Events[0].What != "made" || d.Events[0].Node != "sim-01:8041" || d.App != app2 || d.Events[0].AtMillis != clusterTime+60_000 {
+	if !d.Held || !d.Whole || len(d.Events) != 1 || d.Events[0].What != "made" || d.Events[0].Node != "sim-01:8041" ||
+		d.App != app2 || d.Events[0].AtMillis != clusterTime+60_000 {
 		t.Fatalf("history of r1 = %+v, want it held and whole, with one event: made on sim-01:8041 for %s",
 			d, app2)
 	}
-	b.h.apply(t, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged}, &event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 1})
+	b.h.apply(t, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelExchanged},
+		&event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 1})
 	b.into(200, &d, "GET", "/v1/reservations/r1/history", "")
-	if d.Held || len(d.Events) != 2 || d.Events[1].What != "moved" || d.Events[1].Cause == "" || d.Events[1].AtMillis == 0 {
+	if d.Held || len(d.Events) != 2 || d.Events[1].What != "moved" || d.Events[1].Cause == "" ||
+		d.Events[1].AtMillis == 0 {
 		t.Errorf("history of r1 after the move = %+v, want it not held, and a second event: moved, with cause and time",
 			d)
 	}
 	b.fails(404, "NO_SUCH_RESERVATION", "GET", "/v1/reservations/r99/history", "")
 	reserveResize(t, b.h, 3)
 	b.into(200, &d, "GET", "/v1/reservations/r3/history", "")
-	if !d.Held || !d.Whole || len(d.Events) != 1 || d.Events[0].What != "made" || d.Events[0].Node != "sim-02:8041" || d.App != app1 {
+	if !d.Held || !d.Whole || len(d.Events) != 1 || d.Events[0].What != "made" || d.Events[0].Node != "sim-02:8041" ||
+		d.App != app1 {
 		t.Errorf("a reservation for a larger container: %+v", d)
 	}
 	b.h.forget(18) // compacted: only the entries that are kept are shown
@@ -240,7 +250,8 @@ func TestVerdictWithoutSpare(t *testing.T) {
 	if v.Status != "healthy" || v.CanLose != 0 || !strings.Contains(v.Text, "the loss of any voter stops it") {
 		t.Errorf("Verdict of one replica = %+v, want healthy, none to lose, and that any loss stops it", v)
 	}
-	three := []api.Member{{ID: "rm1", Voter: true, State: "alive"}, {ID: "rm2", Voter: true, State: "alive"}, {ID: "rm3", Voter: true, State: "alive"}}
+	three := []api.Member{{ID: "rm1", Voter: true, State: "alive"}, {ID: "rm2", Voter: true, State: "alive"},
+		{ID: "rm3", Voter: true, State: "alive"}}
 	if v := view.Verdict(true, "rm1", three); strings.Contains(v.Text, "stops") {
 		t.Errorf("Verdict of three replicas = %+v, want no text about stopping", v)
 	}
@@ -251,7 +262,9 @@ func TestAttemptHistory(t *testing.T) {
 	b := recordedBench(t)
 	var d api.Attempts
 	b.into(200, &d, "GET", "/v1/apps/"+app1+"/attempts", "")
-	if len(d.Attempts) != 1 || d.Attempts[0].State != "ENDED" || d.Attempts[0].LaunchedMillis == 0 || d.Attempts[0].EndedMillis == 0 || d.Attempts[0].AMContainer == "" || d.Attempts[0].AMNode != "node-1:8041" || !d.Attempts[0].Current {
+	if len(d.Attempts) != 1 || d.Attempts[0].State != "ENDED" || d.Attempts[0].LaunchedMillis == 0 ||
+		d.Attempts[0].EndedMillis == 0 || d.Attempts[0].AMContainer == "" || d.Attempts[0].AMNode != "node-1:8041" ||
+		!d.Attempts[0].Current {
 		t.Errorf("attempts of %s = %+v, want one that ended, with times, AM container and node-1:8041",
 			app1, d)
 	}
@@ -277,7 +290,8 @@ func TestDryRunIsExplained(t *testing.T) {
 	})
 	var d api.Submitted
 	b.into(200, &d, "POST", "/v1/apps?dry_run", `{"user":"u","queue":"root.online","am":{"memory-mb":2048}}`)
-	if d.Explain == nil || d.Explain.Reason != "AM_LIMIT_QUEUE" || given == nil || given.AM[yarn.Memory] != 2048 || !d.DryRun {
+	if d.Explain == nil || d.Explain.Reason != "AM_LIMIT_QUEUE" || given == nil ||
+		given.AM[yarn.Memory] != 2048 || !d.DryRun {
 		t.Errorf("%+v of %+v", d, given)
 	}
 	d = api.Submitted{}

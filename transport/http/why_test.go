@@ -68,12 +68,14 @@ func newTold(t *testing.T) (*bench, *told) {
 func TestDecisionReasonsOnPage(t *testing.T) {
 	b, k := newTold(t)
 	const reserved = "it asks 64 GiB · 16 vc · 4 gpu, sim-01:8041 had 32 GiB · 8 vc · 2 gpu free"
-	if page := b.ask("GET", "/ui/decisions", "").Body.String(); strings.Contains(page, reserved) || !strings.Contains(page, "ReservationMade") {
+	if page := b.ask("GET", "/ui/decisions", "").Body.String(); strings.Contains(page, reserved) ||
+		!strings.Contains(page, "ReservationMade") {
 		t.Fatalf("nothing is known yet:\n%s", page)
 	}
 	k.learn()
 	page := ""
-	for end := time.Now().Add(time.Minute); time.Now().Before(end) && !strings.Contains(page, reserved); { // the server renders a costly page again in the background
+	// the server renders a costly page again in the background
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && !strings.Contains(page, reserved); {
 		page = b.ask("GET", "/ui/decisions", "").Body.String()
 	}
 	for _, says := range []string{reserved, "root.online used 0.0 % of its guarantee", "its AM is unmanaged"} {
@@ -112,7 +114,8 @@ func TestLogAndStreamReasons(t *testing.T) {
 	if n, _ := because("/v1/log?count=100"); n != 0 || len(k.atOnce) != 0 {
 		t.Errorf("%d reasons that nobody asked for", n)
 	}
-	if n, made := because("/v1/log?count=100&why"); n < 5 || made == nil || made.Reason != "TOO_LITTLE_FREE" || !k.atOnce[0] {
+	if n, made := because("/v1/log?count=100&why"); n < 5 || made == nil || made.Reason != "TOO_LITTLE_FREE" ||
+		!k.atOnce[0] {
 		t.Errorf("%d reasons, that of the reservation %+v", n, made)
 	}
 	srv := listen(t, b)
@@ -138,10 +141,12 @@ func TestLogAndStreamReasons(t *testing.T) {
 // says how it ended.
 func TestPageOfAReservationThatIsGone(t *testing.T) {
 	b := newBench(t, nil)
-	b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 150_000}, &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator})
+	b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 150_000},
+		&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator})
 	w := b.ask("GET", "/ui/reservations/r1", "")
 	page := w.Body.String()
-	for _, says := range []string{"Reservation r1", "This reservation has ended", "made: the container did not fit yet", "sim-01:8041", "cancelled: an operator cancelled it", "/ui/replay?at=17", "data-still"} {
+	for _, says := range []string{"Reservation r1", "This reservation has ended", "made: the container did not fit yet",
+		"sim-01:8041", "cancelled: an operator cancelled it", "/ui/replay?at=17", "data-still"} {
 		if w.Code != 200 || !strings.Contains(page, says) {
 			t.Errorf("%d: the page does not say %q:\n%s", w.Code, says, page)
 		}
@@ -171,7 +176,8 @@ func TestPagesTakeTheirMethod(t *testing.T) {
 	} {
 		w := b.ask(c.method, c.path, "")
 		if w.Code != c.status || w.Header().Get("Allow") != c.allow || !strings.Contains(w.Body.String(), c.says) {
-			t.Errorf("%s %s: %d, Allow %q, want %d, %q with %q:\n%s", c.method, c.path, w.Code, w.Header().Get("Allow"), c.status, c.allow, c.says, w.Body)
+			t.Errorf("%s %s: %d, Allow %q, want %d, %q with %q:\n%s", c.method, c.path, w.Code, w.Header().Get("Allow"),
+				c.status, c.allow, c.says, w.Body)
 		}
 	}
 }

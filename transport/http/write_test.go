@@ -27,39 +27,65 @@ var writes = []struct {
 	method, path, body string
 	want               input.Input
 }{
-	{"POST", "/v1/apps", `{"name":"n","user":"u","queue":"q","am":{"memory-mb":1024,"vcores":1,"yarn.io/gpu":2},"priority":3,"tags":["a"],"tag_groups":["g"],"label":"gpu","am_label":" "}`,
-		&input.SubmitApplication{Name: "n", User: "u", Queue: "q", Type: "YARN", AM: gpu(1024, 1, 2), Priority: 3, PrioritySet: true, Tags: []string{"a"}, TagGroups: []string{"g"}, Label: "gpu", AMLabel: " "}},
-	{"POST", "/v1/apps?dry_run", `{"id":"` + app1 + `","user":"u"}`, &input.SubmitApplication{ID: id1, User: "u", Type: "YARN", DryRun: true}},
-	{"POST", "/v1/apps/" + app1 + ":kill", `{"diagnostics":"enough"}`, &input.KillApplication{ID: id1, User: "op", Diagnostics: "Application " + app1 + " was killed by user op at 127.0.0.1 with diagnostic message: enough"}},
-	{"POST", "/v1/apps/" + app1 + ":kill", ``, &input.KillApplication{ID: id1, User: "op", Diagnostics: "Application " + app1 + " was killed by user op at 127.0.0.1"}},
+	{"POST", "/v1/apps",
+		`{"name":"n","user":"u","queue":"q","am":{"memory-mb":1024,"vcores":1,"yarn.io/gpu":2},"priority":3,"tags":["a"],"tag_groups":["g"],"label":"gpu","am_label":" "}`,
+		&input.SubmitApplication{Name: "n", User: "u", Queue: "q", Type: "YARN", AM: gpu(1024, 1, 2), Priority: 3,
+			PrioritySet: true, Tags: []string{"a"}, TagGroups: []string{"g"}, Label: "gpu", AMLabel: " "}},
+	{"POST", "/v1/apps?dry_run", `{"id":"` + app1 + `","user":"u"}`,
+		&input.SubmitApplication{ID: id1, User: "u", Type: "YARN", DryRun: true}},
+	{"POST", "/v1/apps/" + app1 + ":kill", `{"diagnostics":"enough"}`,
+		&input.KillApplication{ID: id1, User: "op",
+			Diagnostics: "Application " + app1 + " was killed by user op at 127.0.0.1 with diagnostic message: enough"}},
+	{"POST", "/v1/apps/" + app1 + ":kill", ``,
+		&input.KillApplication{ID: id1, User: "op",
+			Diagnostics: "Application " + app1 + " was killed by user op at 127.0.0.1"}},
 	{"POST", "/v1/apps/" + app1 + ":move", `{"queue":"root.batch"}`, &input.MoveApplication{ID: id1, Queue: "root.batch"}},
 	{"POST", "/v1/apps/" + app1 + ":priority", `{"priority":0}`, &input.SetPriority{ID: id1}},
-	{"POST", "/v1/apps/" + app1 + ":gang", `{"gang":"priority=1,count=4"}`, &input.SetGang{ID: id1, Gang: "priority=1,count=4"}},
+	{"POST", "/v1/apps/" + app1 + ":gang", `{"gang":"priority=1,count=4"}`,
+		&input.SetGang{ID: id1, Gang: "priority=1,count=4"}},
 	{"POST", "/v1/apps/" + app1 + ":gang", `{"gang":""}`, &input.SetGang{ID: id1}},
-	{"POST", "/v1/apps/" + app1 + "/attempt:register", `{"host":"h","rpc_port":5}`, &input.RegisterAttempt{Attempt: yarn.AttemptID{App: id1, Attempt: 1}, Host: "h", RPCPort: 5}},
-	{"POST", "/v1/apps/" + app1 + "/attempt:allocate", `{"response":4,"asks":[{"priority":1,"count":2,"size":{"memory-mb":10},"label":"gpu"},{"priority":1,"name":"/r1","count":1,"size":{},"relax":false}],"releases":["container_1780000000000_0001_01_000001"]}`,
-		&input.Allocate{Attempt: yarn.AttemptID{App: id1, Attempt: 1}, Response: 4, FromAM: true, Asks: []input.Ask{{Key: key, Name: "*", Count: 2, Size: gpu(10, 0, 0), Relax: true, Label: "gpu"}, {Key: key, Name: "/r1", Count: 1}},
+	{"POST", "/v1/apps/" + app1 + "/attempt:register", `{"host":"h","rpc_port":5}`,
+		&input.RegisterAttempt{Attempt: yarn.AttemptID{App: id1, Attempt: 1}, Host: "h", RPCPort: 5}},
+	{"POST", "/v1/apps/" + app1 + "/attempt:allocate",
+		`{"response":4,"asks":[{"priority":1,"count":2,"size":{"memory-mb":10},"label":"gpu"},{"priority":1,"name":"/r1","count":1,"size":{},"relax":false}],"releases":["container_1780000000000_0001_01_000001"]}`,
+		&input.Allocate{Attempt: yarn.AttemptID{App: id1, Attempt: 1}, Response: 4, FromAM: true,
+			Asks: []input.Ask{{Key: key, Name: "*", Count: 2, Size: gpu(10, 0, 0), Relax: true, Label: "gpu"},
+				{Key: key, Name: "/r1", Count: 1}},
 			Releases: []yarn.ContainerID{{App: id1, Attempt: 1, Number: 1}}}},
-	{"POST", "/v1/apps/" + app1 + "/attempt:allocate", `{"attempt":9,"gang":"priority=1,count=4"}`, &input.Allocate{Attempt: yarn.AttemptID{App: id1, Attempt: 9}, Gang: "priority=1,count=4"}},
-	{"POST", "/v1/apps/" + app1 + "/attempt:finish", `{"final_status":"failed"}`, &input.FinishAttempt{Attempt: yarn.AttemptID{App: id1, Attempt: 1}, Final: yarn.FinalFailed}},
-	{"POST", "/v1/nodes/sim-01:8041:drain", `{"timeout":"10m"}`, &input.DrainNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}, DeadlineMillis: clusterTime + 600_000}},
-	{"POST", "/v1/nodes/sim-01:drain", `{"deadline_ms":5}`, &input.DrainNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}, DeadlineMillis: 5}},
+	{"POST", "/v1/apps/" + app1 + "/attempt:allocate", `{"attempt":9,"gang":"priority=1,count=4"}`,
+		&input.Allocate{Attempt: yarn.AttemptID{App: id1, Attempt: 9}, Gang: "priority=1,count=4"}},
+	{"POST", "/v1/apps/" + app1 + "/attempt:finish", `{"final_status":"failed"}`,
+		&input.FinishAttempt{Attempt: yarn.AttemptID{App: id1, Attempt: 1}, Final: yarn.FinalFailed}},
+	{"POST", "/v1/nodes/sim-01:8041:drain", `{"timeout":"10m"}`,
+		&input.DrainNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}, DeadlineMillis: clusterTime + 600_000}},
+	{"POST", "/v1/nodes/sim-01:drain", `{"deadline_ms":5}`,
+		&input.DrainNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}, DeadlineMillis: 5}},
 	{"POST", "/v1/nodes:drain", `{"nodes":["sim-02:8041","sim-01"],"timeout":"10m"}`,
-		&input.DrainNodes{IDs: []yarn.NodeID{{Host: "sim-02", Port: 8041}, {Host: "sim-01", Port: 8041}}, DeadlineMillis: clusterTime + 600_000}},
-	{"POST", "/v1/nodes/sim-01:8041:undrain", ``, &input.DrainNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}, Back: true}},
+		&input.DrainNodes{IDs: []yarn.NodeID{{Host: "sim-02", Port: 8041}, {Host: "sim-01", Port: 8041}},
+			DeadlineMillis: clusterTime + 600_000}},
+	{"POST", "/v1/nodes/sim-01:8041:undrain", ``,
+		&input.DrainNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}, Back: true}},
 	{"POST", "/v1/nodes/sim-01:8041:forget", ``, &input.ForgetNode{ID: yarn.NodeID{Host: "sim-01", Port: 8041}}},
-	{"POST", "/v1/nodes/new:1:resource", `{"total":{"memory-mb":1,"vcores":2}}`, &input.SetNodeResource{ID: yarn.NodeID{Host: "new", Port: 1}, Total: gpu(1, 2, 0)}},
+	{"POST", "/v1/nodes/new:1:resource", `{"total":{"memory-mb":1,"vcores":2}}`,
+		&input.SetNodeResource{ID: yarn.NodeID{Host: "new", Port: 1}, Total: gpu(1, 2, 0)}},
 	{"POST", "/v1/labels:add", `{"labels":[{"name":"gpu"},{"name":"spot","exclusive":false}]}`,
 		&input.SetLabels{Labels: []input.Label{{Name: "gpu", Exclusive: true}, {Name: "spot"}}}},
-	{"POST", "/v1/labels:add", `{"labels":[{"name":"gpu","exclusive":true}],"change":true}`, &input.SetLabels{Labels: []input.Label{{Name: "gpu", Exclusive: true}}, Change: true}},
+	{"POST", "/v1/labels:add", `{"labels":[{"name":"gpu","exclusive":true}],"change":true}`,
+		&input.SetLabels{Labels: []input.Label{{Name: "gpu", Exclusive: true}}, Change: true}},
 	{"POST", "/v1/labels:remove", `{"names":["gpu","spot"]}`, &input.RemoveLabels{Names: []string{"gpu", "spot"}}},
-	{"POST", "/v1/labels:map", `{"nodes":[{"node":"sim-01","label":"gpu"},{"node":"sim-02:8041","label":""}],"known_only":true}`,
-		&input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: "sim-01"}, Labels: []string{"gpu"}}, {ID: yarn.NodeID{Host: "sim-02", Port: 8041}}}, KnownOnly: true}},
+	{"POST", "/v1/labels:map",
+		`{"nodes":[{"node":"sim-01","label":"gpu"},{"node":"sim-02:8041","label":""}],"known_only":true}`,
+		&input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: "sim-01"}, Labels: []string{"gpu"}},
+			{ID: yarn.NodeID{Host: "sim-02", Port: 8041}}}, KnownOnly: true}},
 	{"POST", "/v1/queues/root.batch:stop", ``, &input.SetQueueState{Queue: "root.batch", State: yarn.QueueStopped}},
 	{"POST", "/v1/queues/batch:start", ``, &input.SetQueueState{Queue: "root.batch", State: yarn.QueueRunning}},
-	{"POST", "/v1/queues/batch:adopt?comment=c&dry_run=true", ``, &input.AdoptQueue{Queue: "root.batch", Author: "op", Comment: "c", IfVersion: 2, DryRun: true}},
-	{"DELETE", "/v1/reservations/r1?reason=too+old", ``, &input.CancelReservation{Number: 1, Who: "op", Reason: "too old"}},
-	{"PUT", "/v1/conf", `{"properties":{"b":"2","a":"1"},"comment":"c"}`, &input.SetQueues{Properties: []input.Property{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}, Author: "op", Comment: "c", IfVersion: 2}},
+	{"POST", "/v1/queues/batch:adopt?comment=c&dry_run=true", ``,
+		&input.AdoptQueue{Queue: "root.batch", Author: "op", Comment: "c", IfVersion: 2, DryRun: true}},
+	{"DELETE", "/v1/reservations/r1?reason=too+old", ``,
+		&input.CancelReservation{Number: 1, Who: "op", Reason: "too old"}},
+	{"PUT", "/v1/conf", `{"properties":{"b":"2","a":"1"},"comment":"c"}`,
+		&input.SetQueues{Properties: []input.Property{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}, Author: "op",
+			Comment: "c", IfVersion: 2}},
 	{"POST", "/v1/conf:rollback", `{"to":1}`, &input.RollbackQueues{To: 1, Author: "op"}},
 }
 
@@ -89,22 +115,28 @@ func TestReplies(t *testing.T) {
 	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
 		switch r.Input.(type) {
 		case *input.SubmitApplication:
-			return &input.SubmitApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: clusterTime, Seq: 3}, Queue: "root.batch"}, 20, nil
+			return &input.SubmitApplicationReply{ID: yarn.ApplicationID{ClusterTimestamp: clusterTime, Seq: 3},
+				Queue: "root.batch"}, 20, nil
 		case *input.Allocate:
-			return &input.AllocateReply{Response: 5, Granted: []input.Granted{{Container: yarn.ContainerID{App: id1, Attempt: 1, Number: 3}, Key: key, Node: yarn.NodeID{Host: "n", Port: 1}, Size: gpu(1, 2, 3)}},
-				Completed: []input.ContainerStatus{{Container: yarn.ContainerID{App: id1, Attempt: 1, Number: 1}, ExitStatus: -100}}, Headroom: gpu(9, 9, 9), Nodes: 3}, 21, nil
+			return &input.AllocateReply{Response: 5,
+				Granted: []input.Granted{{Container: yarn.ContainerID{App: id1, Attempt: 1, Number: 3}, Key: key,
+					Node: yarn.NodeID{Host: "n", Port: 1}, Size: gpu(1, 2, 3)}},
+				Completed: []input.ContainerStatus{{Container: yarn.ContainerID{App: id1, Attempt: 1, Number: 1},
+					ExitStatus: -100}}, Headroom: gpu(9, 9, 9), Nodes: 3}, 21, nil
 		}
 		return &input.SetPriorityReply{Priority: 10}, 22, nil
 	})
 	var sub api.Submitted
 	h := b.into(201, &sub, "POST", "/v1/apps?explain", `{"user":"carol"}`)
-	if sub.ID != app3 || sub.Queue != "root.batch" || sub.Index != 20 || h.Get("Location") != "/v1/apps/"+app3 || sub.Explain == nil || sub.Explain.Reason != "AM_LIMIT_QUEUE" {
+	if sub.ID != app3 || sub.Queue != "root.batch" || sub.Index != 20 || h.Get("Location") != "/v1/apps/"+app3 ||
+		sub.Explain == nil || sub.Explain.Reason != "AM_LIMIT_QUEUE" {
 		t.Errorf("submission = %+v, headers %v, want %s in root.batch at index 20, explained with AM_LIMIT_QUEUE",
 			sub, h, app3)
 	}
 	var al api.Allocated
 	b.into(200, &al, "POST", "/v1/apps/"+app1+"/attempt:allocate", "")
-	if al.Response != 5 || al.Granted[0].Size["yarn.io/gpu"] != 3 || al.Completed[0].ExitStatus != -100 || al.Headroom["vcores"] != 9 || al.Nodes != 3 {
+	if al.Response != 5 || al.Granted[0].Size["yarn.io/gpu"] != 3 || al.Completed[0].ExitStatus != -100 ||
+		al.Headroom["vcores"] != 9 || al.Nodes != 3 {
 		t.Errorf("allocate = %+v, want response 5, 3 GPUs granted, exit status -100, headroom of 9 vcores, 3 nodes",
 			al)
 	}
@@ -130,7 +162,8 @@ func TestBadRequests(t *testing.T) {
 		{400, api.CodeUnknownField, "POST", "/v1/apps", `{"quue":"x"}`, nil},
 		{400, api.CodeUnknownField, "POST", "/v1/apps", `{"user":"u","am":{"disks":1}}`, nil},
 		{400, api.CodeUnknownField, "GET", "/v1/apps?quue=x", "", nil},
-		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=ann&" + strings.Repeat("a&", 10_000), "", nil}, // otherwise the query would be dropped and the answer would list everything
+		// otherwise the query would be dropped and the answer would list everything
+		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=ann&" + strings.Repeat("a&", 10_000), "", nil},
 		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=ann;limit=1", "", nil},
 		{400, api.CodeInvalidRequest, "GET", "/v1/apps?user=%zz", "", nil},
 		{400, api.CodeInvalidRequest, "POST", "/v1/apps", `{"priority":"high"}`, nil},
@@ -197,7 +230,8 @@ func TestBadRequests(t *testing.T) {
 		})
 	}
 	b.t = t
-	if e := b.fails(400, api.CodeUnknownField, "POST", "/v1/apps", `{"quue":"x"}`); e.Details[0] != "quue" || !strings.Contains(e.Remedy, "queue") {
+	if e := b.fails(400, api.CodeUnknownField, "POST", "/v1/apps", `{"quue":"x"}`); e.Details[0] != "quue" ||
+		!strings.Contains(e.Remedy, "queue") {
 		t.Errorf("the unknown field is not named: %+v", e)
 	}
 	if h := b.into(405, nil, "DELETE", "/v1/apps/"+app1, ""); h.Get("Allow") != "GET" {
@@ -232,10 +266,14 @@ func TestRefusals(t *testing.T) {
 		status int
 		code   string
 	}{
-		{refusal{"WOULD_LOSE_QUORUM"}, 409, "WOULD_LOSE_QUORUM"}, {refusal{"NO_SUCH_REPLICA"}, 404, "NO_SUCH_REPLICA"}, {refusal{"STANDBY"}, 503, api.CodeNoLeader},
-		{refusal{"UNKNOWN_OUTCOME"}, 504, api.CodeTimedOut}, {busy{refusal{"BUSY"}}, 503, api.CodeBusy}, {explained{errBroken}, 409, "NOT_CAUGHT_UP"},
-		{context.DeadlineExceeded, 504, api.CodeTimedOut}, {fmt.Errorf("forward: %w", problem.ErrNoLeader), 503, api.CodeNoLeader}, {errBroken, 500, api.CodeInternal},
-		{input.Refusef(input.KeyReused, "", "other body"), 409, "KEY_REUSED"}, {input.Refusef(input.VersionConflict, "", "it is 3"), 412, "VERSION_CONFLICT"},
+		{refusal{"WOULD_LOSE_QUORUM"}, 409, "WOULD_LOSE_QUORUM"}, {refusal{"NO_SUCH_REPLICA"}, 404, "NO_SUCH_REPLICA"},
+		{refusal{"STANDBY"}, 503, api.CodeNoLeader},
+		{refusal{"UNKNOWN_OUTCOME"}, 504, api.CodeTimedOut}, {busy{refusal{"BUSY"}}, 503, api.CodeBusy},
+		{explained{errBroken}, 409, "NOT_CAUGHT_UP"},
+		{context.DeadlineExceeded, 504, api.CodeTimedOut},
+		{fmt.Errorf("forward: %w", problem.ErrNoLeader), 503, api.CodeNoLeader}, {errBroken, 500, api.CodeInternal},
+		{input.Refusef(input.KeyReused, "", "other body"), 409, "KEY_REUSED"},
+		{input.Refusef(input.VersionConflict, "", "it is 3"), 412, "VERSION_CONFLICT"},
 	} {
 		b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, c.err })
 		e := b.fails(c.status, c.code, "POST", kill, "")
@@ -250,9 +288,11 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("Retry-After %q", h.Get("Retry-After"))
 	}
 	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
-		return input.Refuse(r.Input, &input.Refusal{Reason: input.InvalidQueues, What: "bad", Do: "fix", Details: []string{"a", "b"}}), 0, nil
+		return input.Refuse(r.Input, &input.Refusal{Reason: input.InvalidQueues, What: "bad", Do: "fix",
+			Details: []string{"a", "b"}}), 0, nil
 	})
-	if e := b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf", `{"properties":{"a":"b"}}`); len(e.Details) != 2 || e.Remedy != "fix" {
+	if e := b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf", `{"properties":{"a":"b"}}`); len(e.Details) != 2 ||
+		e.Remedy != "fix" {
 		t.Errorf("refusal of the queues = %+v, want 2 details and the remedy \"fix\"", e)
 	}
 	b = newBench(t, func(c *Config) {
@@ -285,7 +325,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	if first.Key != "me/1" || first.BodyHash == 0 || again.BodyHash != first.BodyHash {
 		t.Errorf("proposed %+v, then %+v, want the key me/1 and the same body hash, not 0", first, again)
 	}
-	for _, other := range []input.Request{send(kill, `{"diagnostics":"b"}`, "me/1"), send("/v1/apps/"+app2+":kill", `{"diagnostics":"a"}`, "me/1")} {
+	for _, other := range []input.Request{send(kill, `{"diagnostics":"b"}`, "me/1"),
+		send("/v1/apps/"+app2+":kill", `{"diagnostics":"a"}`, "me/1")} {
 		if other.BodyHash == first.BodyHash {
 			t.Error("another call has the same hash")
 		}
@@ -308,7 +349,8 @@ func TestMisspelledKeysAreRefused(t *testing.T) {
 	const body = `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100",` +
 		`"yarn.scheduler.capacity.root.a.capacty":"30","yarn.scheduler.capacity.root.a.what-another-program-reads":"1"}}`
 	e := b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf", body)
-	if len(e.Details) != 1 || !strings.Contains(e.Details[0], `did you mean "yarn.scheduler.capacity.root.a.capacity"?`) || !strings.Contains(e.Remedy, "allow_unknown") {
+	if len(e.Details) != 1 || !strings.Contains(e.Details[0], `did you mean "yarn.scheduler.capacity.root.a.capacity"?`) ||
+		!strings.Contains(e.Remedy, "allow_unknown") {
 		t.Errorf("refusal of a misspelled key = %+v, want the key that was meant, and how to keep the other", e)
 	}
 	b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf?dry_run", body)
@@ -322,7 +364,8 @@ func TestQueuesNamedLikeSecrets(t *testing.T) {
 	b := newBench(t, nil)
 	var props []capacity.Property
 	for i, name := range []string{"secret", "private", "credentials", "password"} {
-		props = append(props, capacity.Property{Name: capacity.Prefix + "root." + name + ".capacity", Value: []string{"10", "20", "30", "40"}[i]})
+		props = append(props, capacity.Property{Name: capacity.Prefix + "root." + name + ".capacity",
+			Value: []string{"10", "20", "30", "40"}[i]})
 	}
 	props = append(props, capacity.Property{Name: "ssl.keystore.password", Value: "hunter2"})
 	e := configured(t, 3, preset.Demo(), "names")
@@ -355,7 +398,8 @@ func TestQueuesNamedLikeSecrets(t *testing.T) {
 // forwarder keeps the idempotency keys of callers apart by that name.
 func TestIdempotencyKeyOwners(t *testing.T) {
 	b := guardedBench(t, nil)
-	b.h.apply(t, tokenEvent("alice", yarn.RoleSubmit, clusterTime+3_600_000), tokenEvent("bob", yarn.RoleSubmit, clusterTime+3_600_000))
+	b.h.apply(t, tokenEvent("alice", yarn.RoleSubmit, clusterTime+3_600_000),
+		tokenEvent("bob", yarn.RoleSubmit, clusterTime+3_600_000))
 	for _, who := range []string{"alice", "bob"} {
 		var from, key string
 		b.d.answering(func(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
@@ -372,9 +416,11 @@ func TestIdempotencyKeyOwners(t *testing.T) {
 func TestMembership(t *testing.T) {
 	b := newBench(t, nil)
 	for _, c := range []struct{ path, body, want string }{
-		{"/v1/cluster:init", `{"cluster_id":"x"}`, "init x"}, {"/v1/cluster:join", `{"leaders":["a:1","b:2"],"token":"t"}`, "join a:1,b:2 t"},
+		{"/v1/cluster:init", `{"cluster_id":"x"}`, "init x"},
+		{"/v1/cluster:join", `{"leaders":["a:1","b:2"],"token":"t"}`, "join a:1,b:2 t"},
 		{"/v1/cluster:transfer", `{"id":"rm2"}`, "transfer rm2"}, {"/v1/cluster:transfer", ``, "transfer "},
-		{"/v1/cluster/members/rm3:promote", ``, "promote rm3"}, {"/v1/cluster/members/rm3:demote", ``, "demote rm3"}, {"/v1/cluster/members/rm3:remove", `{"force":true}`, "remove rm3 force"},
+		{"/v1/cluster/members/rm3:promote", ``, "promote rm3"}, {"/v1/cluster/members/rm3:demote", ``, "demote rm3"},
+		{"/v1/cluster/members/rm3:remove", `{"force":true}`, "remove rm3 force"},
 	} {
 		b.into(200, nil, "POST", c.path, c.body)
 		if got := b.k.calls[len(b.k.calls)-1]; got != c.want {
@@ -388,7 +434,8 @@ func TestMembership(t *testing.T) {
 	}
 	audits := b.d.audits()
 	audit := audits[len(audits)-1]
-	if audit.Who != "op" || audit.Action != "cluster remove" || audit.Target != "rm3" || audit.Result != "WOULD_LOSE_QUORUM" {
+	if audit.Who != "op" || audit.Action != "cluster remove" || audit.Target != "rm3" ||
+		audit.Result != "WOULD_LOSE_QUORUM" {
 		t.Errorf("audit %+v", audit)
 	}
 	b.k.become(func(k *consensus) { k.err = nil })
@@ -403,7 +450,8 @@ func TestJoinTokens(t *testing.T) {
 	var one, two api.Token
 	b.into(201, &one, "POST", "/v1/cluster/tokens", `{"role":"voter"}`)
 	in := b.d.last(t).Input.(*input.CreateJoinToken)
-	if !in.Voter || len(in.Hash) != 32 || in.TTLMillis != 3600_000 || one.ExpiresMillis != clusterTime+3600_000 || strings.Contains(string(in.Hash), one.Token) {
+	if !in.Voter || len(in.Hash) != 32 || in.TTLMillis != 3600_000 || one.ExpiresMillis != clusterTime+3600_000 ||
+		strings.Contains(string(in.Hash), one.Token) {
 		t.Errorf("join token proposed as %+v, answered as %+v, want a voter for 1 h, with only the hash proposed",
 			in, one)
 	}
@@ -420,7 +468,8 @@ func TestAutopilot(t *testing.T) {
 	b := newBench(t, nil)
 	var d api.AutopilotState
 	b.into(200, &d, "PUT", "/v1/autopilot", `{"min_quorum":3,"cleanup_dead_servers":true,"last_contact_threshold":"5s"}`)
-	if !d.Settings.CleanupDeadServers || time.Duration(d.Settings.LastContactThreshold) != 5*time.Second || time.Duration(d.Settings.DeadServerLastContactThreshold) != 24*time.Hour {
+	if !d.Settings.CleanupDeadServers || time.Duration(d.Settings.LastContactThreshold) != 5*time.Second ||
+		time.Duration(d.Settings.DeadServerLastContactThreshold) != 24*time.Hour {
 		t.Errorf("autopilot settings = %+v, want cleanup, last contact 5 s and the default of 24 h for dead servers",
 			d.Settings)
 	}
@@ -468,8 +517,10 @@ func TestPlace(t *testing.T) {
 	}
 	candidate := `,"properties":{"yarn.scheduler.capacity.root.queues":"a,default","yarn.scheduler.capacity.root.a.capacity":"50","yarn.scheduler.capacity.root.default.capacity":"50",
 		"yarn.scheduler.capacity.queue-mappings":"u:eve:root.a,g:etl:root.%primary_group,u:%user:root.a"`
-	if d := ask(`{"user":"ann","groups":["x","etl"]` + candidate + `}}`); d.Queue != "root.default" || d.Rule != 2 || d.Rules != 3 ||
-		len(d.Steps) != 1 || d.Steps[0].Result != "default" || !strings.Contains(d.Steps[0].Why, `there is no queue "root.x"`) {
+	if d := ask(`{"user":"ann","groups":["x","etl"]` + candidate + `}}`); d.Queue != "root.default" || d.Rule != 2 ||
+		d.Rules != 3 ||
+		len(d.Steps) != 1 || d.Steps[0].Result != "default" ||
+		!strings.Contains(d.Steps[0].Why, `there is no queue "root.x"`) {
 		t.Errorf("place with mappings = %+v, want root.default by rule 2 of 3 after one step", d)
 	}
 	if d := ask(`{"user":"ann"` + candidate + `,"yarn.scheduler.capacity.mapping-rule-format":"json",
@@ -478,7 +529,8 @@ func TestPlace(t *testing.T) {
 	}
 	b.fails(400, "INVALID_REQUEST", "POST", "/v1/queues:place", `{}`)
 	b.fails(413, "TOO_LARGE", "POST", "/v1/queues:place", `{"user":"`+strings.Repeat("a", 257)+`"}`)
-	b.fails(422, "INVALID_QUEUES", "POST", "/v1/queues:place", `{"user":"ann","properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"40"}}`)
+	b.fails(422, "INVALID_QUEUES", "POST", "/v1/queues:place",
+		`{"user":"ann","properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"40"}}`)
 }
 
 func TestConf(t *testing.T) {
@@ -487,11 +539,13 @@ func TestConf(t *testing.T) {
 		t.Errorf("ETag %q", h.Get("ETag"))
 	}
 	var v api.Validation
-	b.into(200, &v, "POST", "/v1/conf:validate", `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"50"}}`)
+	b.into(200, &v, "POST", "/v1/conf:validate",
+		`{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"50"}}`)
 	if v.Valid || len(v.Faults) == 0 || v.Faults[0].What == "" {
 		t.Errorf("half a cluster was found valid: %+v", v)
 	}
-	b.into(200, &v, "POST", "/v1/conf:validate", `<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property></configuration>`, "Content-Type", "application/xml")
+	b.into(200, &v, "POST", "/v1/conf:validate",
+		`<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>a</value></property></configuration>`, "Content-Type", "application/xml")
 	if v.Valid || len(v.Faults) == 0 || v.Faults[0].Origin != "body:1" || !strings.Contains(fmt.Sprint(v.Faults), "root") {
 		t.Errorf("validation of XML = %+v, want invalid, with the first fault at body:1 and one about root",
 			v)

@@ -36,7 +36,8 @@ func (s *Server) Call(ctx context.Context, addr string, method byte, req []byte)
 
 // CallUntil is Call that also ends when over is closed, as if ctx had ended. A caller can use it
 // instead of creating a context for each call.
-func (s *Server) CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error) {
+func (s *Server) CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte,
+	req []byte) ([]byte, error) {
 	if len(req) > s.cfg.FrameMax {
 		return nil, notSent(fmt.Errorf("request of %d bytes: %w", len(req), ErrTooLarge))
 	}
@@ -100,7 +101,8 @@ func (c *client) dial(d *dialAttempt) {
 		d.err = err
 		return
 	}
-	cc := &clientConn{conn: conn, server: them.ServerID(), limit: c.s.cfg.FrameMax, out: make(chan *outgoing, 64), done: make(chan struct{}), slots: make(chan struct{}, c.s.cfg.InFlightMax), pending: map[uint64]chan frame{}}
+	cc := &clientConn{conn: conn, server: them.ServerID(), limit: c.s.cfg.FrameMax, out: make(chan *outgoing, 64),
+		done: make(chan struct{}), slots: make(chan struct{}, c.s.cfg.InFlightMax), pending: map[uint64]chan frame{}}
 	if !c.s.spawn(cc.write) || !c.s.spawn(cc.read) {
 		cc.fail(ErrClosed)
 		d.err = ErrClosed

@@ -70,7 +70,8 @@ func (c Config) Validate() error {
 	if c.Logger == nil {
 		bad("logger is missing")
 	}
-	if c.HandshakeTimeout <= 0 || c.FrameMax < 1<<10 || c.InFlightMax < 1 || c.ConnsMax < 1 || c.PendingMax < 1 || c.StrangersMax < 1 || c.StatusInterval <= 0 {
+	if c.HandshakeTimeout <= 0 || c.FrameMax < 1<<10 || c.InFlightMax < 1 || c.ConnsMax < 1 || c.PendingMax < 1 ||
+		c.StrangersMax < 1 || c.StatusInterval <= 0 {
 		bad("limits must be positive (start from DefaultConfig)")
 	}
 	for _, a := range []string{c.Listen, c.Advertise} {

@@ -20,7 +20,8 @@ func tune(c net.Conn) {
 	if !ok {
 		return
 	}
-	_ = tc.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second, Interval: 2 * time.Second, Count: 3})
+	_ = tc.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second,
+		Interval: 2 * time.Second, Count: 3})
 	if raw, err := tc.SyscallConn(); err == nil {
 		_ = raw.Control(setUserTimeout)
 	}

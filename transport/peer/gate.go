@@ -28,7 +28,8 @@ type gate struct {
 // connection. authorizeCall checks each received call, and authorizeAnswer each call before it is
 // sent, by the method and the replica at the other end. member reports whether a replica is a
 // member. Replicas that are not have few connections, and few and small calls.
-func (s *Server) SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), authorizeCall, authorizeAnswer func(method byte, server string) error, member func(server string) bool) {
+func (s *Server) SetGate(admitConn func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string),
+	authorizeCall, authorizeAnswer func(method byte, server string) error, member func(server string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gate = gate{admitConn, authorizeCall, authorizeAnswer, member}

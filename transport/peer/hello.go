@@ -32,7 +32,8 @@ const (
 	HelloNotMember    HelloCode = 8 // not a member, as far as the listener knows
 )
 
-var helloNames = [...]string{"OK", "NOT_READY", "OTHER_NAME", "OTHER_CLUSTER", "REMOVED", "BAD_IDENTITY", "UNKNOWN_KIND", "VERSION", "NOT_MEMBER"}
+var helloNames = [...]string{"OK", "NOT_READY", "OTHER_NAME", "OTHER_CLUSTER", "REMOVED", "BAD_IDENTITY",
+	"UNKNOWN_KIND", "VERSION", "NOT_MEMBER"}
 
 // String returns the stable name of the code.
 func (c HelloCode) String() string {

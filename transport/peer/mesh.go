@@ -61,7 +61,8 @@ const (
 )
 
 func newMesh(s *Server) *mesh {
-	return &mesh{s: s, peers: map[string]*watch{}, statuses: map[string]status{}, sendNow: make(chan struct{}), changed: make(chan struct{}), pause: reconnectPause, longest: reconnectMax}
+	return &mesh{s: s, peers: map[string]*watch{}, statuses: map[string]status{}, sendNow: make(chan struct{}),
+		changed: make(chan struct{}), pause: reconnectPause, longest: reconnectMax}
 }
 
 // Watch sets the replicas to watch, by configured id and address. status is called often and

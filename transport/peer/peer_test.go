@@ -127,7 +127,8 @@ func TestCall(t *testing.T) {
 	if _, err := a.Call(t.Context(), b.Addr(), 40, big); !errors.As(err, &re) || re.Code != "TOO_LARGE" {
 		t.Errorf("reply too large: %v", err)
 	}
-	if _, err := a.Call(t.Context(), b.Addr(), 40, append(big, 0)); !errors.Is(err, ErrNotSent) || !errors.Is(err, ErrTooLarge) {
+	if _, err := a.Call(t.Context(), b.Addr(), 40, append(big, 0)); !errors.Is(err, ErrNotSent) ||
+		!errors.Is(err, ErrTooLarge) {
 		t.Errorf("request too large: %v", err)
 	}
 }
@@ -298,7 +299,8 @@ func TestStreamLayer(t *testing.T) {
 		rpc.Respond(&raft.AppendEntriesResponse{Term: 7, Success: true}, nil)
 	}()
 	// A request that the Raft library treats as a heartbeat.
-	req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a.inc-a"), Addr: []byte(a.Addr())}, Term: 7}
+	req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte("a.inc-a"),
+		Addr: []byte(a.Addr())}, Term: 7}
 	var resp raft.AppendEntriesResponse
 	if err := ta.AppendEntries("b", raft.ServerAddress(b.Addr()), req, &resp); err != nil || resp.Term != 7 {
 		t.Fatalf("%+v %v", resp, err)
@@ -398,7 +400,9 @@ func newAuthority(t *testing.T) *authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -416,7 +420,9 @@ func (a *authority) config(cluster, id string) *tls.Config {
 		a.t.Fatal(err)
 	}
 	u, _ := url.Parse(URI(cluster, id))
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), URIs: []*url.URL{u}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), URIs: []*url.URL{u}, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, &key.PublicKey, a.key)
 	if err != nil {
 		a.t.Fatal(err)
@@ -511,7 +517,8 @@ func TestConfigValidate(t *testing.T) {
 		}
 	}
 	s := listen(t, "a", nil)
-	if _, err := s.Call(t.Context(), "192.0.2.1:1", 40, nil); !errors.Is(err, ErrNotSent) || !strings.Contains(err.Error(), "loopback") {
+	if _, err := s.Call(t.Context(), "192.0.2.1:1", 40, nil); !errors.Is(err, ErrNotSent) ||
+		!strings.Contains(err.Error(), "loopback") {
 		t.Errorf("a plain dial beyond loopback: %v", err)
 	}
 }

@@ -56,7 +56,9 @@ func TestSilentConnectionsDoNotLockOut(t *testing.T) {
 	if pending > 8 || known != 1 {
 		t.Errorf("%d pending connections and %d replicas are connected", pending, known)
 	}
-	if _, err := lone.Write((hello{Kind: KindRPC, From: Identity{ClusterName: "test", ID: "z", Incarnation: "i", ClusterID: "c1"}}).encode()); err != nil {
+	if _,
+		err := lone.Write((hello{Kind: KindRPC, From: Identity{ClusterName: "test", ID: "z", Incarnation: "i",
+		ClusterID: "c1"}}).encode()); err != nil {
 		t.Fatal(err)
 	}
 	if h, err := readHello(lone); err != nil || h.Code != HelloOK {
@@ -70,7 +72,9 @@ func TestReplicasAreBounded(t *testing.T) {
 	b := listen(t, "b", func(c *Config) { c.ConnsMax = 1 })
 	for _, want := range []HelloCode{HelloOK, HelloNotReady} {
 		c := dialFrom(t, "127.0.0.1", b.Addr())
-		if _, err := c.Write((hello{Kind: KindRPC, From: Identity{ClusterName: "test", ID: "z", Incarnation: "i", ClusterID: "c1"}}).encode()); err != nil {
+		if _,
+			err := c.Write((hello{Kind: KindRPC, From: Identity{ClusterName: "test", ID: "z", Incarnation: "i",
+			ClusterID: "c1"}}).encode()); err != nil {
 			t.Fatal(err)
 		}
 		if h, err := readHello(c); err != nil || h.Code != want {

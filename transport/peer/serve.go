@@ -35,7 +35,9 @@ type rpcConn struct {
 // serveRPC answers calls until the connection ends.
 func (s *Server) serveRPC(conn net.Conn, from Identity) {
 	ctx, cancel := context.WithCancel(s.ctx)
-	c := &rpcConn{s: s, from: from.ServerID(), out: make(chan frame, 64), ctx: ctx, slots: make(chan struct{}, s.cfg.InFlightMax), strange: make(chan struct{}, strangerCalls), cancels: map[uint64]context.CancelFunc{}}
+	c := &rpcConn{s: s, from: from.ServerID(), out: make(chan frame, 64), ctx: ctx,
+		slots: make(chan struct{}, s.cfg.InFlightMax), strange: make(chan struct{}, strangerCalls),
+		cancels: map[uint64]context.CancelFunc{}}
 	c.wg.Go(func() {
 		c.write(conn)
 		cancel()

@@ -14,7 +14,9 @@ import (
 func greets(t *testing.T, from string, b *Server) net.Conn {
 	t.Helper()
 	c := dialFrom(t, from, b.Addr())
-	if _, err := c.Write((hello{Kind: KindRPC, From: Identity{ClusterName: "test", ID: "z", Incarnation: "i", ClusterID: "c1"}}).encode()); err != nil {
+	if _,
+		err := c.Write((hello{Kind: KindRPC, From: Identity{ClusterName: "test", ID: "z", Incarnation: "i",
+		ClusterID: "c1"}}).encode()); err != nil {
 		t.Fatal(err)
 	}
 	if h, err := readHello(c); err != nil || h.Code != HelloOK {

@@ -137,7 +137,8 @@ const rpcsInFlight = 2
 
 // Transport returns Raft's transport over this server. There may be only one at a time.
 func (s *Server) Transport(timeout time.Duration, logger hclog.Logger) raft.Transport {
-	t := &Transport{out: s.stream, requests: make(chan raft.RPC), timeout: timeout, logger: logger, done: make(chan struct{})}
+	t := &Transport{out: s.stream, requests: make(chan raft.RPC), timeout: timeout, logger: logger,
+		done: make(chan struct{})}
 	t.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: s.stream, MaxPool: 3, MaxRPCsInFlight: rpcsInFlight, Timeout: timeout, Logger: logger,
 	})
@@ -183,7 +184,8 @@ var errNotCaller = errors.New("NOT_CALLER: the request does not name the replica
 // serve forwards the requests of one connection to Raft.
 func (t *Transport) serve(c raftConn) {
 	layer := &oneConn{conn: c, ended: make(chan struct{}), closed: make(chan struct{})}
-	in := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: layer, Timeout: t.timeout, Logger: t.logger})
+	in := raft.NewNetworkTransportWithConfig(
+		&raft.NetworkTransportConfig{Stream: layer, Timeout: t.timeout, Logger: t.logger})
 	defer func() {
 		_ = c.Close()
 		_ = in.Close()

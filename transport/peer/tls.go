@@ -41,7 +41,8 @@ func clientTLS(base *tls.Config) *tls.Config {
 		for _, crt := range cs.PeerCertificates[1:] {
 			inter.AddCert(crt)
 		}
-		_, err := cs.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: inter, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+		_, err := cs.PeerCertificates[0].Verify(
+			x509.VerifyOptions{Roots: roots, Intermediates: inter, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 		if err == nil && more != nil {
 			err = more(cs)
 		}

@@ -29,9 +29,12 @@ func main() {
 	file := flag.String("file", "", "play this history")
 	flag.Uint64Var(&f.First, "first", 1, "first of -seeds")
 	flag.Uint64Var(&f.Seeds, "seeds", 0, "play so many seeds")
-	trees := flag.Uint64("entitlements", 0, "compare what queues must give to others on so many queue trees from -first on, and nothing else")
-	leaves := flag.Uint64("leaves", 0, "compare what applications must give to others of their queue in so many leaves from -first on, and nothing else")
-	placements := flag.Uint64("placements", 0, "compare how placement rules are read, and where they send submissions, in so many queue trees from -first on, and nothing else")
+	trees := flag.Uint64("entitlements", 0,
+		"compare what queues must give to others on so many queue trees from -first on, and nothing else")
+	leaves := flag.Uint64("leaves", 0,
+		"compare what applications must give to others of their queue in so many leaves from -first on, and nothing else")
+	placements := flag.Uint64("placements", 0,
+		"compare how placement rules are read, and where they send submissions, in so many queue trees from -first on, and nothing else")
 	seed := flag.Uint64("seed", 0, "play this seed alone")
 	flag.StringVar(&families, "only", "", "families of steps, with commas between; empty: all")
 	flag.BoolVar(&f.Labels, "labels", false, "histories with node labels")

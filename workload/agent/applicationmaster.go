@@ -69,7 +69,8 @@ func (m *ApplicationMaster) asks() []input.Ask {
 	var out []input.Ask
 	for i, g := range m.groups {
 		ask := func(name string, count int64) {
-			out = append(out, input.Ask{Key: yarn.SchedulerKey{Priority: g.Priority}, Name: name, Count: count, Size: g.Size, Relax: true})
+			out = append(out, input.Ask{Key: yarn.SchedulerKey{Priority: g.Priority}, Name: name, Count: count,
+				Size: g.Size, Relax: true})
 		}
 		ask(yarn.Any, m.waiting[i])
 		out[len(out)-1].Label = g.Label

@@ -27,7 +27,8 @@ func counts(in *input.Allocate) map[string]int64 {
 // containers, releases surplus ones, asks again for failed ones, and is done when all have
 // succeeded.
 func TestApplicationMaster(t *testing.T) {
-	m := NewApplicationMaster(yarn.AttemptID{Attempt: 1}, []Group{{Priority: 1, Count: 2, Size: small}, {Priority: 2, Count: 1, Size: small, Host: "h", Rack: "/r"}})
+	m := NewApplicationMaster(yarn.AttemptID{Attempt: 1},
+		[]Group{{Priority: 1, Count: 2, Size: small}, {Priority: 2, Count: 1, Size: small, Host: "h", Rack: "/r"}})
 	m.Registered()
 	in := m.Allocate()
 	if got := counts(in); !reflect.DeepEqual(got, map[string]int64{yarn.Any: 3, "h": 1, "/r": 1}) {
@@ -39,7 +40,8 @@ func TestApplicationMaster(t *testing.T) {
 	for _, c := range []struct {
 		g    input.Granted
 		want Grant
-	}{{granted(1, 1), Taken}, {granted(1, 1), Again}, {granted(2, 1), Taken}, {granted(3, 1), Surplus}, {granted(3, 1), Again}, {granted(4, 2), Taken}, {granted(5, 9), Unasked}} {
+	}{{granted(1, 1), Taken}, {granted(1, 1), Again}, {granted(2, 1), Taken}, {granted(3, 1), Surplus},
+		{granted(3, 1), Again}, {granted(4, 2), Taken}, {granted(5, 9), Unasked}} {
 		if got := m.Granted(c.g); got != c.want {
 			t.Errorf("%+v: %d, want %d", c.g, got, c.want)
 		}
@@ -47,7 +49,8 @@ func TestApplicationMaster(t *testing.T) {
 	if in = m.Allocate(); !reflect.DeepEqual(in.Releases, []yarn.ContainerID{container(3)}) {
 		t.Errorf("gives back %v", in.Releases)
 	}
-	if !m.Completed(completed(1, 0)) || !m.Completed(completed(2, 1)) || !m.Completed(completed(3, 1)) || m.Completed(completed(6, 1)) || m.Completed(completed(2, 1)) {
+	if !m.Completed(completed(1, 0)) || !m.Completed(completed(2, 1)) || !m.Completed(completed(3, 1)) ||
+		m.Completed(completed(6, 1)) || m.Completed(completed(2, 1)) {
 		t.Error("an end of what it knows, or of what it does not")
 	}
 	if got := counts(m.Allocate()); m.Done() || got[yarn.Any] != 1 || m.Left() != 2 {

@@ -44,7 +44,8 @@ func (n *NodeManager[P]) Exit(id yarn.ContainerID, status int32, why string) (p 
 	}
 	delete(n.running, id)
 	n.remember(id)
-	n.news = append(n.news, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: status, Diagnostics: why})
+	n.news = append(n.news, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: status,
+		Diagnostics: why})
 	return p, true
 }
 
@@ -59,11 +60,13 @@ func (n *NodeManager[P]) Kill(id yarn.ContainerID) (p P, ran bool) {
 // Deny reports a container that does not run here as completed. It returns false if such a report
 // is pending.
 func (n *NodeManager[P]) Deny(id yarn.ContainerID) bool {
-	if slices.ContainsFunc(n.news, func(s input.ContainerStatus) bool { return s.Container == id && s.State == yarn.ContainerCompleted }) {
+	if slices.ContainsFunc(n.news,
+		func(s input.ContainerStatus) bool { return s.Container == id && s.State == yarn.ContainerCompleted }) {
 		return false
 	}
 	n.remember(id)
-	n.news = append(n.news, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted, ExitStatus: yarn.ExitAborted})
+	n.news = append(n.news, input.ContainerStatus{Container: id, State: yarn.ContainerCompleted,
+		ExitStatus: yarn.ExitAborted})
 	return true
 }
 

@@ -48,7 +48,8 @@ func TestNodeManagerReports(t *testing.T) {
 		t.Error("a container that ended is started")
 	}
 	reports(t, n.All(), running(1))
-	if lost := n.Restart(); len(lost) != 1 || lost[container(1)] != "one" || len(n.Running()) != 0 || !n.Ended(container(1)) {
+	if lost := n.Restart(); len(lost) != 1 || lost[container(1)] != "one" || len(n.Running()) != 0 ||
+		!n.Ended(container(1)) {
 		t.Errorf("lost %v, %v run", lost, n.Running())
 	}
 }

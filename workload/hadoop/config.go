@@ -75,7 +75,8 @@ func DefaultConfig(kind Kind) Config {
 	c := Config{
 		Kind: kind, User: "bench", Queue: "default", Nodes: 1000, NodePort: 45454, NodeContainers: 100,
 		MemoryMB: 1024, VCores: 1, Batch: 100, Outstanding: 2,
-		Interval: time.Second, Warmup: 2 * time.Second, Duration: 10 * time.Second, Drain: 30 * time.Second, Patience: 30 * time.Second,
+		Interval: time.Second, Warmup: 2 * time.Second, Duration: 10 * time.Second, Drain: 30 * time.Second,
+		Patience: 30 * time.Second,
 	}
 	switch kind {
 	case Allocations:
@@ -105,13 +106,15 @@ func (c Config) Validate() error {
 	bad(c.Connections < 0, "%d connections are too few", c.Connections)
 	bad(c.NodePort < 1 || c.NodePort > 65535, "port %d of the nodes is none", c.NodePort)
 	bad(c.NodeContainers < 1 || c.NodeContainers > 10_000, "%d containers on a node are not 1 to 10000", c.NodeContainers)
-	bad(c.MemoryMB < 1 || c.VCores < 1 || c.MemoryMB > 1<<20 || c.VCores > 1<<10, "a container of %d MB and %d vcores is none", c.MemoryMB, c.VCores)
+	bad(c.MemoryMB < 1 || c.VCores < 1 || c.MemoryMB > 1<<20 || c.VCores > 1<<10,
+		"a container of %d MB and %d vcores is none", c.MemoryMB, c.VCores)
 	bad(c.Interval < 0 || c.MasterInterval < 0 || c.Run < 0 || c.Warmup < 0, "a time span is negative")
 	bad(c.Duration <= 0 || c.Drain <= 0 || c.Patience <= 0, "a time span must be positive")
 	bad(c.Parallel < 0, "%d calls under way are too few", c.Parallel)
 	if c.Kind != Heartbeats {
 		bad(c.Masters < 1 || c.Masters > 100_000, "%d masters are not 1 to 100000", c.Masters)
-		bad(c.Batch < 1 || c.Batch > 1_000_000 || c.Outstanding < 1 || c.Outstanding > 1000, "%d asks of %d containers are out of bounds", c.Outstanding, c.Batch)
+		bad(c.Batch < 1 || c.Batch > 1_000_000 || c.Outstanding < 1 || c.Outstanding > 1000,
+			"%d asks of %d containers are out of bounds", c.Outstanding, c.Batch)
 		errs = append(errs, addresses("scheduler", c.Addresses.Scheduler), addresses("client", c.Addresses.Client))
 	}
 	return errors.Join(append(errs, addresses("resource tracker", c.Addresses.Tracker))...)

@@ -47,18 +47,23 @@ func newSizes(cfg *Config) (*sizes, error) {
 		{&s.done, proto.ContainerStateProto_C_COMPLETE, proto.ContainerSubStateProto_CSS_DONE, 0},
 		{&s.killed, proto.ContainerStateProto_C_COMPLETE, proto.ContainerSubStateProto_CSS_DONE, exitKilledRM},
 	} {
-		if *x.to, err = gproto.Marshal(&proto.ContainerStatusProto{State: x.state.Enum(), Diagnostics: new(""), ExitStatus: new(x.exit),
-			Capability: size, ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum(), ContainerSubState: x.sub.Enum()}); err != nil {
+		if *x.to, err = gproto.Marshal(&proto.ContainerStatusProto{State: x.state.Enum(), Diagnostics: new(""),
+			ExitStatus: new(x.exit),
+			Capability: size, ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum(),
+			ContainerSubState: x.sub.Enum()}); err != nil {
 			return nil, err
 		}
 	}
 	use := &proto.ResourceUtilizationProto{Pmem: new(int32(512)), Vmem: new(int32(1024)), Cpu: new(float32(0.1))}
 	zero := new(int32(0))
 	s.tail, err = gproto.Marshal(&proto.NodeStatusProto{
-		NodeHealthStatus:      &proto.NodeHealthStatusProto{IsNodeHealthy: new(true), HealthReport: new(""), LastHealthReportTime: new(int64(1_700_000_000_000))},
+		NodeHealthStatus: &proto.NodeHealthStatusProto{IsNodeHealthy: new(true), HealthReport: new(""),
+			LastHealthReportTime: new(int64(1_700_000_000_000))},
 		ContainersUtilization: use, NodeUtilization: use,
-		OpportunisticContainersStatus: &proto.OpportunisticContainersStatusProto{RunningOpportContainers: zero, OpportMemoryUsed: new(int64(0)), OpportCoresUsed: zero,
-			QueuedOpportContainers: zero, WaitQueueLength: zero, EstimatedQueueWaitTime: new(int32(-1)), OpportQueueCapacity: zero},
+		OpportunisticContainersStatus: &proto.OpportunisticContainersStatusProto{RunningOpportContainers: zero,
+			OpportMemoryUsed: new(int64(0)), OpportCoresUsed: zero,
+			QueuedOpportContainers: zero, WaitQueueLength: zero, EstimatedQueueWaitTime: new(int32(-1)),
+			OpportQueueCapacity: zero},
 	})
 	s.askHead = protowire.AppendBytes([]byte{1<<3 | 2}, []byte{1 << 3, 1}) // priority 1
 	s.askHead = protowire.AppendString(append(s.askHead, 2<<3|2), yarn.Any)

@@ -56,7 +56,8 @@ type fakeNode struct {
 // newFake opens the ports. The test closes them.
 func newFake(t *testing.T, fronts int, set func(*fakeRM)) *fakeRM {
 	t.Helper()
-	f := &fakeRM{apps: map[int32]*fakeApp{}, nodes: map[string]*fakeNode{}, fault: map[string]bool{}, calls: map[string]int{}}
+	f := &fakeRM{apps: map[int32]*fakeApp{}, nodes: map[string]*fakeNode{}, fault: map[string]bool{},
+		calls: map[string]int{}}
 	if set != nil {
 		set(f)
 	}
@@ -78,11 +79,14 @@ func newFake(t *testing.T, fronts int, set func(*fakeRM)) *fakeRM {
 		}
 		f.fronts = append(f.fronts, fakeFront{
 			tracker: open(ipc.AuthSimple, trackerProtocol, map[string]ipc.Method{
-				"registerNodeManager": ipc.Handle(f.registerNode), "nodeHeartbeat": ipc.Handle(f.heartbeat), "unRegisterNodeManager": ipc.Handle(f.unregisterNode)}),
+				"registerNodeManager": ipc.Handle(f.registerNode), "nodeHeartbeat": ipc.Handle(f.heartbeat),
+				"unRegisterNodeManager": ipc.Handle(f.unregisterNode)}),
 			scheduler: open(ipc.AuthToken, masterProtocol, map[string]ipc.Method{
-				"registerApplicationMaster": ipc.Handle(f.register), "allocate": ipc.Handle(f.allocate), "finishApplicationMaster": ipc.Handle(f.finish)}),
+				"registerApplicationMaster": ipc.Handle(f.register), "allocate": ipc.Handle(f.allocate),
+				"finishApplicationMaster": ipc.Handle(f.finish)}),
 			client: open(ipc.AuthTokenSimple, clientProtocol, map[string]ipc.Method{
-				"getNewApplication": ipc.Handle(f.newApplication), "submitApplication": ipc.Handle(f.submit), "getApplicationReport": ipc.Handle(f.report), "getClusterNodes": ipc.Handle(f.clusterNodes)}),
+				"getNewApplication": ipc.Handle(f.newApplication), "submitApplication": ipc.Handle(f.submit),
+				"getApplicationReport": ipc.Handle(f.report), "getClusterNodes": ipc.Handle(f.clusterNodes)}),
 		})
 	}
 	return f
@@ -90,7 +94,8 @@ func newFake(t *testing.T, fronts int, set func(*fakeRM)) *fakeRM {
 
 func (f *fakeRM) addresses() (d Addresses) {
 	for _, x := range f.fronts {
-		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, x.tracker.Addr().String()), append(d.Scheduler, x.scheduler.Addr().String()), append(d.Client, x.client.Addr().String())
+		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, x.tracker.Addr().String()),
+			append(d.Scheduler, x.scheduler.Addr().String()), append(d.Client, x.client.Addr().String())
 	}
 	return d
 }
@@ -110,14 +115,16 @@ func (f *fakeRM) called(name string) int {
 	return f.calls[name]
 }
 
-func (f *fakeRM) registerNode(_ context.Context, _ *ipc.Call, req *proto.RegisterNodeManagerRequestProto) (*proto.RegisterNodeManagerResponseProto, error) {
+func (f *fakeRM) registerNode(_ context.Context, _ *ipc.Call,
+	req *proto.RegisterNodeManagerRequestProto) (*proto.RegisterNodeManagerResponseProto, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls["registerNodeManager"]++
 	key := &proto.MasterKeyProto{KeyId: new(int32(7)), Bytes: []byte("key")}
 	n := f.nodes[req.GetNodeId().GetHost()]
 	if n == nil {
-		n = &fakeNode{id: req.GetNodeId(), room: req.GetResource().GetMemory(), running: map[string]*fakeApp{}, told: map[string]bool{}}
+		n = &fakeNode{id: req.GetNodeId(), room: req.GetResource().GetMemory(), running: map[string]*fakeApp{},
+			told: map[string]bool{}}
 		f.nodes[n.id.GetHost()] = n
 		f.order = append(f.order, n)
 	}
@@ -135,10 +142,12 @@ func (f *fakeRM) registerNode(_ context.Context, _ *ipc.Call, req *proto.Registe
 			return nil, fmt.Errorf("the registration does not list %s", id)
 		}
 	}
-	return &proto.RegisterNodeManagerResponseProto{NodeAction: proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(), ContainerTokenMasterKey: key, NmTokenMasterKey: key}, nil
+	return &proto.RegisterNodeManagerResponseProto{NodeAction: proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(),
+		ContainerTokenMasterKey: key, NmTokenMasterKey: key}, nil
 }
 
-func (f *fakeRM) unregisterNode(_ context.Context, _ *ipc.Call, req *proto.UnRegisterNodeManagerRequestProto) (*proto.UnRegisterNodeManagerResponseProto, error) {
+func (f *fakeRM) unregisterNode(_ context.Context, _ *ipc.Call,
+	req *proto.UnRegisterNodeManagerRequestProto) (*proto.UnRegisterNodeManagerResponseProto, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls["unRegisterNodeManager"]++
@@ -146,14 +155,16 @@ func (f *fakeRM) unregisterNode(_ context.Context, _ *ipc.Call, req *proto.UnReg
 	return &proto.UnRegisterNodeManagerResponseProto{}, nil
 }
 
-func (f *fakeRM) heartbeat(_ context.Context, _ *ipc.Call, req *proto.NodeHeartbeatRequestProto) (*proto.NodeHeartbeatResponseProto, error) {
+func (f *fakeRM) heartbeat(_ context.Context, _ *ipc.Call,
+	req *proto.NodeHeartbeatRequestProto) (*proto.NodeHeartbeatResponseProto, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls["nodeHeartbeat"]++
 	s := req.GetNodeStatus()
 	n := f.nodes[s.GetNodeId().GetHost()]
 	switch {
-	case n == nil || req.GetLastKnownContainerTokenMasterKey().GetKeyId() != 7 || string(req.GetLastKnownNmTokenMasterKey().GetBytes()) != "key" || !s.GetNodeHealthStatus().GetIsNodeHealthy():
+	case n == nil || req.GetLastKnownContainerTokenMasterKey().GetKeyId() != 7 ||
+		string(req.GetLastKnownNmTokenMasterKey().GetBytes()) != "key" || !s.GetNodeHealthStatus().GetIsNodeHealthy():
 		return nil, fmt.Errorf("heartbeat of an unknown or odd node: %v", req)
 	case s.GetResponseId() == n.response-1 && n.last != nil:
 		return n.last, nil
@@ -164,9 +175,11 @@ func (f *fakeRM) heartbeat(_ context.Context, _ *ipc.Call, req *proto.NodeHeartb
 		n.told[c.GetContainerId().String()] = true
 	}
 	if f.calls["nodeHeartbeat"] > 20 && f.once(f.resync, "resync") {
-		return &proto.NodeHeartbeatResponseProto{NodeAction: proto.NodeActionProto_NODE_ACTION_RESYNC.Enum(), DiagnosticsMessage: new("again")}, nil
+		return &proto.NodeHeartbeatResponseProto{NodeAction: proto.NodeActionProto_NODE_ACTION_RESYNC.Enum(),
+			DiagnosticsMessage: new("again")}, nil
 	}
-	out := &proto.NodeHeartbeatResponseProto{NodeAction: proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(), TokenSequenceNo: new(int64(1))}
+	out := &proto.NodeHeartbeatResponseProto{NodeAction: proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(),
+		TokenSequenceNo: new(int64(1))}
 	for _, c := range s.GetContainersStatuses() {
 		id := c.GetContainerId().String()
 		app := n.running[id]
@@ -193,31 +206,39 @@ func (f *fakeRM) heartbeat(_ context.Context, _ *ipc.Call, req *proto.NodeHeartb
 	return out, nil
 }
 
-func (f *fakeRM) clusterNodes(context.Context, *ipc.Call, *proto.GetClusterNodesRequestProto) (*proto.GetClusterNodesResponseProto, error) {
+func (f *fakeRM) clusterNodes(context.Context, *ipc.Call,
+	*proto.GetClusterNodesRequestProto) (*proto.GetClusterNodesResponseProto, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls["getClusterNodes"]++
 	return &proto.GetClusterNodesResponseProto{}, nil
 }
 
-func (f *fakeRM) newApplication(context.Context, *ipc.Call, *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
+func (f *fakeRM) newApplication(context.Context, *ipc.Call,
+	*proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	id := int32(len(f.apps) + 1)
 	f.apps[id] = &fakeApp{id: id, pending: map[int64]int32{}}
-	return &proto.GetNewApplicationResponseProto{ApplicationId: &proto.ApplicationIdProto{Id: new(id), ClusterTimestamp: new(int64(1700000000000))}}, nil
+	return &proto.GetNewApplicationResponseProto{
+		ApplicationId: &proto.ApplicationIdProto{Id: new(id), ClusterTimestamp: new(int64(1700000000000))}}, nil
 }
 
-func (f *fakeRM) submit(_ context.Context, _ *ipc.Call, req *proto.SubmitApplicationRequestProto) (*proto.SubmitApplicationResponseProto, error) {
+func (f *fakeRM) submit(_ context.Context, _ *ipc.Call,
+	req *proto.SubmitApplicationRequestProto) (*proto.SubmitApplicationResponseProto, error) {
 	if q := req.GetApplicationSubmissionContext().GetQueue(); q != "default" {
 		return nil, fmt.Errorf("unknown queue: %s", q)
 	}
 	return &proto.SubmitApplicationResponseProto{}, nil
 }
 
-func (f *fakeRM) report(_ context.Context, _ *ipc.Call, req *proto.GetApplicationReportRequestProto) (*proto.GetApplicationReportResponseProto, error) {
-	return &proto.GetApplicationReportResponseProto{ApplicationReport: &proto.ApplicationReportProto{YarnApplicationState: proto.YarnApplicationStateProto_ACCEPTED.Enum(),
-		AmRmToken: &proto.TokenProto{Identifier: fmt.Append(nil, req.GetApplicationId().GetId()), Password: []byte("secret"), Kind: new("YARN_AM_RM_TOKEN"), Service: new("")}}}, nil
+func (f *fakeRM) report(_ context.Context, _ *ipc.Call,
+	req *proto.GetApplicationReportRequestProto) (*proto.GetApplicationReportResponseProto, error) {
+	return &proto.GetApplicationReportResponseProto{
+		ApplicationReport: &proto.ApplicationReportProto{
+			YarnApplicationState: proto.YarnApplicationStateProto_ACCEPTED.Enum(),
+			AmRmToken: &proto.TokenProto{Identifier: fmt.Append(nil, req.GetApplicationId().GetId()),
+				Password: []byte("secret"), Kind: new("YARN_AM_RM_TOKEN"), Service: new("")}}}, nil
 }
 
 func (f *fakeRM) caller(c *ipc.Call) *fakeApp {
@@ -226,21 +247,25 @@ func (f *fakeRM) caller(c *ipc.Call) *fakeApp {
 	return f.apps[id]
 }
 
-func (f *fakeRM) register(_ context.Context, c *ipc.Call, _ *proto.RegisterApplicationMasterRequestProto) (*proto.RegisterApplicationMasterResponseProto, error) {
+func (f *fakeRM) register(_ context.Context, c *ipc.Call,
+	_ *proto.RegisterApplicationMasterRequestProto) (*proto.RegisterApplicationMasterResponseProto, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.caller(c).registered = true
 	return &proto.RegisterApplicationMasterResponseProto{}, nil
 }
 
-func (f *fakeRM) finish(context.Context, *ipc.Call, *proto.FinishApplicationMasterRequestProto) (*proto.FinishApplicationMasterResponseProto, error) {
+func (f *fakeRM) finish(context.Context, *ipc.Call,
+	*proto.FinishApplicationMasterRequestProto) (*proto.FinishApplicationMasterResponseProto, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls["finish"]++
-	return &proto.FinishApplicationMasterResponseProto{IsUnregistered: new(f.calls["finish"] > 1)}, nil // the caller must ask at least twice
+	// the caller must ask at least twice
+	return &proto.FinishApplicationMasterResponseProto{IsUnregistered: new(f.calls["finish"] > 1)}, nil
 }
 
-func (f *fakeRM) allocate(_ context.Context, c *ipc.Call, req *proto.AllocateRequestProto) (*proto.AllocateResponseProto, error) {
+func (f *fakeRM) allocate(_ context.Context, c *ipc.Call,
+	req *proto.AllocateRequestProto) (*proto.AllocateResponseProto, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	a := f.caller(c)
@@ -253,7 +278,8 @@ func (f *fakeRM) allocate(_ context.Context, c *ipc.Call, req *proto.AllocateReq
 		return nil, fmt.Errorf("response id %d, expected %d", req.GetResponseId(), a.response)
 	}
 	for _, r := range req.GetAsk() {
-		if r.GetResourceName() != "*" || r.GetPriority().GetPriority() != 1 || r.GetCapability().GetMemory() != 1024 || !r.GetRelaxLocality() {
+		if r.GetResourceName() != "*" || r.GetPriority().GetPriority() != 1 || r.GetCapability().GetMemory() != 1024 ||
+			!r.GetRelaxLocality() {
 			return nil, fmt.Errorf("odd ask: %v", r)
 		}
 		a.pending[r.GetAllocationRequestId()] = r.GetNumContainers()
@@ -293,10 +319,13 @@ func (f *fakeRM) grant(a *fakeApp, slot int64) *proto.ContainerProto {
 		n.room -= 1024
 		a.next++
 		id := &proto.ContainerIdProto{AppAttemptId: &proto.ApplicationAttemptIdProto{AttemptId: new(int32(1)),
-			ApplicationId: &proto.ApplicationIdProto{Id: new(a.id), ClusterTimestamp: new(int64(1700000000000))}}, Id: new(3<<40 | a.next)}
+			ApplicationId: &proto.ApplicationIdProto{Id: new(a.id), ClusterTimestamp: new(int64(1700000000000))}},
+			Id: new(3<<40 | a.next)}
 		n.running[id.String()] = a
-		k := &proto.ContainerProto{Id: id, NodeId: gproto.Clone(n.id).(*proto.NodeIdProto), Resource: &proto.ResourceProto{Memory: new(int64(1024))}, AllocationRequestId: new(slot),
-			ContainerToken: &proto.TokenProto{Identifier: []byte("i"), Password: []byte("p"), Kind: new("ContainerToken"), Service: new("s")}}
+		k := &proto.ContainerProto{Id: id, NodeId: gproto.Clone(n.id).(*proto.NodeIdProto),
+			Resource: &proto.ResourceProto{Memory: new(int64(1024))}, AllocationRequestId: new(slot),
+			ContainerToken: &proto.TokenProto{Identifier: []byte("i"), Password: []byte("p"), Kind: new("ContainerToken"),
+				Service: new("s")}}
 		if f.once(f.noToken, "noToken") {
 			k.ContainerToken = nil
 		}

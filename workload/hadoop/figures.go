@@ -69,7 +69,8 @@ func (h *histogram) quantile(q float64) time.Duration {
 func (h *histogram) times() Times {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	n := h.n.Load()
-	return Times{Count: n, Mean: ms(time.Duration(h.sum.Load() / max(n, 1))), P50: ms(h.quantile(0.5)), P99: ms(h.quantile(0.99)), Max: ms(time.Duration(h.max.Load()))}
+	return Times{Count: n, Mean: ms(time.Duration(h.sum.Load() / max(n, 1))), P50: ms(h.quantile(0.5)),
+		P99: ms(h.quantile(0.99)), Max: ms(time.Duration(h.max.Load()))}
 }
 
 // counters are counted from the beginning of the run.

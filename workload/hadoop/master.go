@@ -76,17 +76,21 @@ func (m *master) submit(ctx context.Context, cl *replicaConn) error {
 		return fmt.Errorf("get a new application: %w", err)
 	}
 	m.app = made.GetApplicationId()
-	err := cl.call(ctx, "submitApplication", &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: &proto.ApplicationSubmissionContextProto{
-		ApplicationId: m.app, ApplicationName: new(fmt.Sprint("bench-", m.number+1)), Queue: new(m.r.cfg.Queue), Priority: wire.PriorityProto(0),
-		UnmanagedAm: new(true), ApplicationType: new("RMD-BENCH"), AmContainerSpec: &proto.ContainerLaunchContextProto{}, MaxAppAttempts: new(int32(1)),
-		Resource: wire.ResourceProto(yarn.NewResource(m.r.cfg.MemoryMB, m.r.cfg.VCores), kinds),
-	}}, &proto.SubmitApplicationResponseProto{})
+	err := cl.call(ctx, "submitApplication",
+		&proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: &proto.ApplicationSubmissionContextProto{
+			ApplicationId: m.app, ApplicationName: new(fmt.Sprint("bench-", m.number+1)), Queue: new(m.r.cfg.Queue),
+			Priority:    wire.PriorityProto(0),
+			UnmanagedAm: new(true), ApplicationType: new("RMD-BENCH"), AmContainerSpec: &proto.ContainerLaunchContextProto{},
+			MaxAppAttempts: new(int32(1)),
+			Resource:       wire.ResourceProto(yarn.NewResource(m.r.cfg.MemoryMB, m.r.cfg.VCores), kinds),
+		}}, &proto.SubmitApplicationResponseProto{})
 	if err != nil {
 		return fmt.Errorf("submit an application to queue %q: %w", m.r.cfg.Queue, err)
 	}
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		var out proto.GetApplicationReportResponseProto
-		if err := cl.call(ctx, "getApplicationReport", &proto.GetApplicationReportRequestProto{ApplicationId: m.app}, &out); err != nil {
+		if err := cl.call(ctx, "getApplicationReport", &proto.GetApplicationReportRequestProto{ApplicationId: m.app},
+			&out); err != nil {
 			return fmt.Errorf("ask for the report of an application: %w", err)
 		}
 		report := out.GetApplicationReport()
@@ -94,20 +98,23 @@ func (m *master) submit(ctx context.Context, cl *replicaConn) error {
 			m.replica.target.Token = &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}
 			return nil
 		}
-		if s := report.GetYarnApplicationState(); s > proto.YarnApplicationStateProto_ACCEPTED && s != proto.YarnApplicationStateProto_RUNNING {
+		if s := report.GetYarnApplicationState(); s > proto.YarnApplicationStateProto_ACCEPTED &&
+			s != proto.YarnApplicationStateProto_RUNNING {
 			return fmt.Errorf("application %d is %s: %s", m.app.GetId(), s, report.GetDiagnostics())
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return fmt.Errorf("application %d is %s and has no token: %s: %w", m.app.GetId(), report.GetYarnApplicationState(), report.GetDiagnostics(), ctx.Err())
+			return fmt.Errorf("application %d is %s and has no token: %s: %w", m.app.GetId(), report.GetYarnApplicationState(),
+				report.GetDiagnostics(), ctx.Err())
 		}
 	}
 }
 
 // register registers the master.
 func (m *master) register(ctx context.Context) error {
-	err := m.replica.call(ctx, "registerApplicationMaster", &proto.RegisterApplicationMasterRequestProto{Host: new("198.18.0.0"), RpcPort: new(int32(-1)), TrackingUrl: new("")},
+	err := m.replica.call(ctx, "registerApplicationMaster",
+		&proto.RegisterApplicationMasterRequestProto{Host: new("198.18.0.0"), RpcPort: new(int32(-1)), TrackingUrl: new("")},
 		&proto.RegisterApplicationMasterResponseProto{})
 	if err != nil {
 		return fmt.Errorf("register the master of application %d: %w", m.app.GetId(), err)
@@ -332,7 +339,8 @@ const drainedAfter = 3
 // leave finishes the application.
 func (m *master) leave(ctx context.Context) error {
 	defer m.replica.close()
-	req := &proto.FinishApplicationMasterRequestProto{Diagnostics: new(""), TrackingUrl: new(""), FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()}
+	req := &proto.FinishApplicationMasterRequestProto{Diagnostics: new(""), TrackingUrl: new(""),
+		FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()}
 	for {
 		var reply proto.FinishApplicationMasterResponseProto
 		if err := m.replica.call(ctx, "finishApplicationMaster", req, &reply); err != nil || reply.GetIsUnregistered() {

@@ -53,7 +53,8 @@ type node struct {
 }
 
 func newNode(r *run, i int) *node {
-	n := &node{r: r, number: i, id: yarn.NodeID{Host: fmt.Sprintf("198.%d.%d.%d", 18+i>>16, i>>8&255, i&255), Port: uint16(r.cfg.NodePort)}}
+	n := &node{r: r, number: i, id: yarn.NodeID{Host: fmt.Sprintf("198.%d.%d.%d", 18+i>>16, i>>8&255, i&255),
+		Port: uint16(r.cfg.NodePort)}}
 	n.replica = trackerConn(r, i)
 	n.replica.shared = r.sharedConnOf(i)
 	n.answer = n.reply
@@ -65,9 +66,11 @@ func newNode(r *run, i int) *node {
 // register registers the node with its containers.
 func (n *node) register(ctx context.Context) error {
 	total := wire.ResourceProto(yarn.NewResource(n.r.nodeMB(), n.r.cfg.VCores*int64(n.r.cfg.NodeContainers)), kinds)
-	req := &proto.RegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id), HttpPort: new(int32(8042)), Resource: total, NmVersion: new("3.4.2"), PhysicalResource: total,
+	req := &proto.RegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id), HttpPort: new(int32(8042)),
+		Resource: total, NmVersion: new("3.4.2"), PhysicalResource: total,
 		NodeStatus: &proto.NodeStatusProto{NodeId: wire.NodeIDProto(n.id), ResponseId: new(int32(0)),
-			NodeHealthStatus: &proto.NodeHealthStatusProto{IsNodeHealthy: new(true), HealthReport: new(""), LastHealthReportTime: new(time.Now().UnixMilli())}}}
+			NodeHealthStatus: &proto.NodeHealthStatusProto{IsNodeHealthy: new(true), HealthReport: new(""),
+				LastHealthReportTime: new(time.Now().UnixMilli())}}}
 	if err := n.remember(req); err != nil {
 		return err
 	}
@@ -96,8 +99,10 @@ func (n *node) remember(req *proto.RegisterNodeManagerRequestProto) error {
 	size := wire.ResourceProto(yarn.NewResource(n.r.cfg.MemoryMB, n.r.cfg.VCores), kinds)
 	for _, list := range [][]*container{n.running, n.ending} {
 		for _, c := range list {
-			s := &proto.NMContainerStatusProto{ContainerId: new(proto.ContainerIdProto), ContainerState: proto.ContainerStateProto_C_RUNNING.Enum(),
-				Resource: size, Priority: wire.PriorityProto(1), ContainerExitStatus: new(int32(exitUnknown)), CreationTime: new(time.Now().UnixMilli())}
+			s := &proto.NMContainerStatusProto{ContainerId: new(proto.ContainerIdProto),
+				ContainerState: proto.ContainerStateProto_C_RUNNING.Enum(),
+				Resource:       size, Priority: wire.PriorityProto(1), ContainerExitStatus: new(int32(exitUnknown)),
+				CreationTime: new(time.Now().UnixMilli())}
 			if err := gproto.Unmarshal(c.id, s.ContainerId); err != nil {
 				return err
 			}
@@ -286,5 +291,6 @@ func (n *node) recover(err error) {
 // leave unregisters the node.
 func (n *node) leave(ctx context.Context) error {
 	defer n.replica.close()
-	return n.replica.call(ctx, "unRegisterNodeManager", &proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)}, &proto.UnRegisterNodeManagerResponseProto{})
+	return n.replica.call(ctx, "unRegisterNodeManager",
+		&proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)}, &proto.UnRegisterNodeManagerResponseProto{})
 }

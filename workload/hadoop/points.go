@@ -81,7 +81,8 @@ func (r *run) watch(stop <-chan struct{}) <-chan []Point {
 }
 
 func (r *run) point(a, b sample, begin time.Time, h, now *frozen) Point {
-	p := Point{At: a.at.Sub(begin), Length: b.at.Sub(a.at), P50: now.quantile(h, 0.5), P99: now.quantile(h, 0.99), Max: now.quantile(h, 1)}
+	p := Point{At: a.at.Sub(begin), Length: b.at.Sub(a.at), P50: now.quantile(h, 0.5), P99: now.quantile(h, 0.99),
+		Max: now.quantile(h, 1)}
 	if r.cfg.Kind == Heartbeats {
 		p.Done, p.Errors = b.beats-a.beats, b.beatErrors-a.beatErrors
 		return p

@@ -101,12 +101,16 @@ type Result struct {
 func (r *run) result(a, b sample) *Result {
 	span := b.at.Sub(a.at)
 	rate := func(n int64) float64 { return float64(n) / max(span.Seconds(), 1e-9) }
-	out := &Result{Kind: r.cfg.Kind, Nodes: r.cfg.Nodes, Masters: r.cfg.Masters, Seconds: span.Round(time.Millisecond).Seconds(),
-		Heartbeats: Calls{Times: r.beat.times(), PerSecond: rate(b.beats - a.beats), Errors: b.beatErrors - a.beatErrors, Late: b.late - a.late},
-		Resyncs:    r.resyncs.Load(), Reregistered: r.reregistered.Load(), Failovers: r.failovers.Load(), LastError: r.lastError()}
+	out := &Result{Kind: r.cfg.Kind, Nodes: r.cfg.Nodes, Masters: r.cfg.Masters,
+		Seconds: span.Round(time.Millisecond).Seconds(),
+		Heartbeats: Calls{Times: r.beat.times(), PerSecond: rate(b.beats - a.beats), Errors: b.beatErrors - a.beatErrors,
+			Late: b.late - a.late},
+		Resyncs: r.resyncs.Load(), Reregistered: r.reregistered.Load(), Failovers: r.failovers.Load(),
+		LastError: r.lastError()}
 	if r.cfg.Kind != Heartbeats {
 		out.Reports = new(r.report.times())
-		out.Allocates = &Calls{Times: r.allocate.times(), PerSecond: rate(b.allocates - a.allocates), Errors: b.allocateErrors - a.allocateErrors}
+		out.Allocates = &Calls{Times: r.allocate.times(), PerSecond: rate(b.allocates - a.allocates),
+			Errors: b.allocateErrors - a.allocateErrors}
 		out.Containers = &Lives{Done: b.done - a.done, PerSecond: rate(b.done - a.done), Granted: b.granted - a.granted,
 			Grant: r.grant.times(), Told: r.tells.times(), Life: r.life.times()}
 	}
@@ -120,10 +124,12 @@ func (out *Result) usage(before, from, to usage) {
 	for i, p := range to.list {
 		cpu += p.cpuMicros - from.list[i].cpuMicros
 		grown += p.rss - before.list[i].rss
-		out.Processes = append(out.Processes, Process{PID: p.pid, Name: p.name, CPUSeconds: seconds(p.cpuMicros - from.list[i].cpuMicros),
-			RSSBefore: before.list[i].rss, RSSAfter: p.rss})
+		out.Processes = append(out.Processes, Process{PID: p.pid, Name: p.name,
+			CPUSeconds: seconds(p.cpuMicros - from.list[i].cpuMicros),
+			RSSBefore:  before.list[i].rss, RSSAfter: p.rss})
 	}
-	out.Generator = Process{Name: "generator", CPUSeconds: seconds(to.own.cpuMicros - from.own.cpuMicros), RSSBefore: before.own.rss, RSSAfter: to.own.rss}
+	out.Generator = Process{Name: "generator", CPUSeconds: seconds(to.own.cpuMicros - from.own.cpuMicros),
+		RSSBefore: before.own.rss, RSSAfter: to.own.rss}
 	if len(to.list) == 0 {
 		return
 	}
@@ -141,8 +147,9 @@ func seconds(micros int64) float64 { return float64(micros) / 1e6 }
 // faults returns the violations of the whole run.
 func (r *run) faults() Faults {
 	c := &r.counters
-	return Faults{GrantedTwice: c.twice.Load(), NotAsked: c.unasked.Load(), ToldTwice: c.toldTwice.Load(), NeverTold: c.missing.Load(),
-		Strange: c.strange.Load(), NoToken: c.noToken.Load(), OverCapacity: c.over.Load(), Lost: c.failed.Load()}
+	return Faults{GrantedTwice: c.twice.Load(), NotAsked: c.unasked.Load(), ToldTwice: c.toldTwice.Load(),
+		NeverTold: c.missing.Load(),
+		Strange:   c.strange.Load(), NoToken: c.noToken.Load(), OverCapacity: c.over.Load(), Lost: c.failed.Load()}
 }
 
 // String lists the counts that are not 0.

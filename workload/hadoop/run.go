@@ -227,8 +227,10 @@ func (r *run) checkUnused(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 	defer cancel()
 	reply := &proto.GetClusterNodesResponseProto{}
-	if err := cl.call(ctx, "getClusterNodes", &proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_NEW,
-		proto.NodeStateProto_NS_RUNNING, proto.NodeStateProto_NS_UNHEALTHY, proto.NodeStateProto_NS_DECOMMISSIONING}}, reply); err != nil {
+	if err := cl.call(ctx, "getClusterNodes",
+		&proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_NEW,
+			proto.NodeStateProto_NS_RUNNING, proto.NodeStateProto_NS_UNHEALTHY, proto.NodeStateProto_NS_DECOMMISSIONING}},
+		reply); err != nil {
 		return fmt.Errorf("list the cluster's nodes: %w", err)
 	}
 	for _, n := range reply.GetNodeReports() {
@@ -304,8 +306,10 @@ func (r *run) start() (stop func()) {
 		}
 		return out
 	}
-	r.nodes = newPacer(members(len(r.all), func(i int) member { return r.all[i] }), r.cfg.Interval, r.cfg.Parallel, func() { r.late.Add(1) })
-	r.masters = newPacer(members(len(r.ams), func(i int) member { return r.ams[i] }), r.cfg.MasterInterval, r.cfg.Parallel, func() {})
+	r.nodes = newPacer(members(len(r.all), func(i int) member { return r.all[i] }), r.cfg.Interval, r.cfg.Parallel,
+		func() { r.late.Add(1) })
+	r.masters = newPacer(members(len(r.ams), func(i int) member { return r.ams[i] }), r.cfg.MasterInterval,
+		r.cfg.Parallel, func() {})
 	ctx, cancel := context.WithCancel(r.ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { r.nodes.run(ctx) })

@@ -26,7 +26,8 @@ func small(f *fakeRM, kind Kind) Config {
 
 // tried repeats a run, each against a new fake and four times as long as the previous one, until
 // holds accepts the result. How much fits into a short time depends on the machine.
-func tried(t *testing.T, run func(longer time.Duration) (*Result, *fakeRM, error), holds func(*Result) bool) (*Result, *fakeRM) {
+func tried(t *testing.T, run func(longer time.Duration) (*Result, *fakeRM, error),
+	holds func(*Result) bool) (*Result, *fakeRM) {
 	t.Helper()
 	for longer := time.Duration(1); ; longer *= 4 {
 		out, f, err := run(longer)
@@ -77,7 +78,8 @@ func TestNodesShareConnections(t *testing.T) {
 		out, err := Run(t.Context(), c)
 		return out, f, err
 	}, right)
-	if !right(out) || out.Resyncs != 0 || out.Failovers != 2 { // one of the connection, one of the client that first lists the nodes
+	// one of the connection, one of the client that first lists the nodes
+	if !right(out) || out.Resyncs != 0 || out.Failovers != 2 {
 		t.Errorf("%+v, %d failovers", out.Heartbeats, out.Failovers)
 	}
 	accepted := uint64(0)
@@ -107,7 +109,8 @@ func TestContainersLiveTheirWholeLifeOnce(t *testing.T) {
 	for _, kind := range []Kind{Allocations, Latency} {
 		enough := func(out *Result) bool {
 			l := out.Containers
-			return l.Done >= 3 && out.Reports.Count > 0 && out.Reports.Count <= out.Heartbeats.Count && out.Reports.Mean > 0 && l.Grant.Count > 0 && l.Told.Count > 0 && l.Life.P50 >= l.Grant.P50
+			return l.Done >= 3 && out.Reports.Count > 0 && out.Reports.Count <= out.Heartbeats.Count && out.Reports.Mean > 0 &&
+				l.Grant.Count > 0 && l.Told.Count > 0 && l.Life.P50 >= l.Grant.P50
 		}
 		out, _ := tried(t, func(longer time.Duration) (*Result, *fakeRM, error) {
 			f := newFake(t, 2, nil)
@@ -244,12 +247,18 @@ func TestRunRefusals(t *testing.T) {
 		t.Errorf("Run with queue nowhere: %v, want an error with \"unknown queue: nowhere\"", err)
 	}
 	for name, set := range map[string]func(*Config){
-		"nodes": func(c *Config) { c.Nodes = 0 }, "ResourceTracker": func(c *Config) { c.Addresses.Tracker = nil }, "HOST:PORT": func(c *Config) { c.Addresses.Client = []string{"host"} },
-		"asks": func(c *Config) { c.Batch = 0 }, "time span": func(c *Config) { c.Duration = 0 }, "kind": func(c *Config) { c.Kind = "" },
+		"nodes": func(c *Config) { c.Nodes = 0 }, "ResourceTracker": func(c *Config) {
+			c.Addresses.Tracker = nil
+		}, "HOST:PORT": func(c *Config) {
+			c.Addresses.Client = []string{"host"}
+		},
+		"asks": func(c *Config) { c.Batch = 0 }, "time span": func(c *Config) { c.Duration = 0 },
+		"kind": func(c *Config) { c.Kind = "" },
 	} {
 		c := small(f, Allocations)
 		set(&c)
-		if err := c.Validate(); err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(strings.ReplaceAll(name, "ResourceTracker", "resource tracker"))) {
+		if err := c.Validate(); err == nil || !strings.Contains(strings.ToLower(err.Error()),
+			strings.ToLower(strings.ReplaceAll(name, "ResourceTracker", "resource tracker"))) {
 			t.Errorf("Validate of a bad value of %s: %v, want an error that names it", name, err)
 		}
 	}

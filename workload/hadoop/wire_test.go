@@ -30,7 +30,9 @@ func TestHeartbeatIsAMessageOfHadoop(t *testing.T) {
 	}
 	n.containerKey, n.nmKey, n.response, n.sequence = []byte{8, 3}, []byte{8, 4}, 300, 1
 	n.knowKeys()
-	id, err := gproto.Marshal(&proto.ContainerIdProto{AppAttemptId: &proto.ApplicationAttemptIdProto{AttemptId: new(int32(1))}, Id: new(int64(5))})
+	id,
+		err := gproto.Marshal(&proto.ContainerIdProto{
+		AppAttemptId: &proto.ApplicationAttemptIdProto{AttemptId: new(int32(1))}, Id: new(int64(5))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,8 @@ func TestHeartbeatIsAMessageOfHadoop(t *testing.T) {
 		state proto.ContainerStateProto
 		exit  int32
 		used  int64
-	}{{proto.ContainerStateProto_C_RUNNING, -1000, 1024}, {proto.ContainerStateProto_C_COMPLETE, 0, 0}, {proto.ContainerStateProto_C_COMPLETE, 0, 0}} {
+	}{{proto.ContainerStateProto_C_RUNNING, -1000, 1024}, {proto.ContainerStateProto_C_COMPLETE, 0, 0},
+		{proto.ContainerStateProto_C_COMPLETE, 0, 0}} {
 		n.sent = int64(beat + 1)
 		n.compose()
 		var got proto.NodeHeartbeatRequestProto
@@ -50,8 +53,10 @@ func TestHeartbeatIsAMessageOfHadoop(t *testing.T) {
 			t.Errorf("unknown fields: %v", &got)
 		}
 		s := got.GetNodeStatus()
-		if s.GetResponseId() != 300 || s.GetNodeId().GetHost() != n.id.Host || s.GetNodeId().GetPort() != 45454 || !s.GetNodeHealthStatus().GetIsNodeHealthy() ||
-			got.GetLastKnownContainerTokenMasterKey().GetKeyId() != 3 || got.GetLastKnownNmTokenMasterKey().GetKeyId() != 4 || got.GetTokenSequenceNo() != 1 {
+		if s.GetResponseId() != 300 || s.GetNodeId().GetHost() != n.id.Host || s.GetNodeId().GetPort() != 45454 ||
+			!s.GetNodeHealthStatus().GetIsNodeHealthy() ||
+			got.GetLastKnownContainerTokenMasterKey().GetKeyId() != 3 || got.GetLastKnownNmTokenMasterKey().GetKeyId() != 4 ||
+			got.GetTokenSequenceNo() != 1 {
 			t.Errorf("beat %d: want response ID 300, node %s:45454, healthy, keys 3 and 4, sequence number 1; got %v",
 				beat, n.id.Host, &got)
 		}
@@ -59,7 +64,8 @@ func TestHeartbeatIsAMessageOfHadoop(t *testing.T) {
 			t.Fatalf("beat %d: %d MB used, want %d and one container; got %v", beat, n.used, want.used, &got)
 		}
 		c := s.GetContainersStatuses()[0]
-		if c.GetState() != want.state || c.GetExitStatus() != want.exit || c.GetContainerId().GetId() != 5 || c.GetCapability().GetMemory() != 1024 || len(c.GetCapability().GetResourceValueMap()) != 2 {
+		if c.GetState() != want.state || c.GetExitStatus() != want.exit || c.GetContainerId().GetId() != 5 ||
+			c.GetCapability().GetMemory() != 1024 || len(c.GetCapability().GetResourceValueMap()) != 2 {
 			t.Errorf("beat %d: container %v, want state %s, exit status %d, ID 5, 1024 MB, 2 resources",
 				beat, c, want.state, want.exit)
 		}
@@ -67,7 +73,8 @@ func TestHeartbeatIsAMessageOfHadoop(t *testing.T) {
 	n.processAnswer(&beatReply{response: 301}) // until here, heartbeats report the completion
 	n.compose()
 	var got proto.NodeHeartbeatRequestProto
-	if err := gproto.Unmarshal(n.bytes, &got); err != nil || len(got.GetNodeStatus().GetContainersStatuses()) != 0 || got.GetNodeStatus().GetResponseId() != 301 {
+	if err := gproto.Unmarshal(n.bytes, &got); err != nil || len(got.GetNodeStatus().GetContainersStatuses()) != 0 ||
+		got.GetNodeStatus().GetResponseId() != 301 {
 		t.Errorf("heartbeat after answer 301: decoding: %v, response ID %d, containers %v; want 301 and no container",
 			err, got.GetNodeStatus().GetResponseId(), got.GetNodeStatus().GetContainersStatuses())
 	}
@@ -84,7 +91,8 @@ func TestKilledContainerIsToldAsSuch(t *testing.T) {
 	n.sent = 1
 	n.compose()
 	var got proto.NodeHeartbeatRequestProto
-	if err := gproto.Unmarshal(n.bytes, &got); err != nil || len(got.GetNodeStatus().GetContainersStatuses()) != 1 || got.GetNodeStatus().GetContainersStatuses()[0].GetExitStatus() != exitKilledRM {
+	if err := gproto.Unmarshal(n.bytes, &got); err != nil || len(got.GetNodeStatus().GetContainersStatuses()) != 1 ||
+		got.GetNodeStatus().GetContainersStatuses()[0].GetExitStatus() != exitKilledRM {
 		t.Errorf("heartbeat after a kill: decoding: %v, containers %v; want one with exit status %d",
 			err, got.GetNodeStatus().GetContainersStatuses(), exitKilledRM)
 	}
@@ -105,7 +113,8 @@ func TestAllocateIsAMessageOfHadoop(t *testing.T) {
 		return got
 	}
 	for i, a := range read().GetAsk() {
-		if a.GetNumContainers() != 1000 || a.GetAllocationRequestId() != int64(i) || a.GetResourceName() != "*" || !a.GetRelaxLocality() || a.GetPriority().GetPriority() != 1 || a.GetCapability().GetVirtualCores() != 1 {
+		if a.GetNumContainers() != 1000 || a.GetAllocationRequestId() != int64(i) || a.GetResourceName() != "*" ||
+			!a.GetRelaxLocality() || a.GetPriority().GetPriority() != 1 || a.GetCapability().GetVirtualCores() != 1 {
 			t.Errorf("ask %d: %v", i, a)
 		}
 	}
@@ -127,7 +136,8 @@ func TestAllocateIsAMessageOfHadoop(t *testing.T) {
 
 // FuzzScan checks that no answer makes the scanners panic.
 func FuzzScan(f *testing.F) {
-	seed, err := gproto.Marshal(&proto.NodeHeartbeatResponseProto{ResponseId: new(int32(4)), NodeAction: proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(),
+	seed, err := gproto.Marshal(&proto.NodeHeartbeatResponseProto{ResponseId: new(int32(4)),
+		NodeAction:          proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(),
 		ContainersToCleanup: []*proto.ContainerIdProto{{Id: new(int64(3))}}, TokenSequenceNo: new(int64(1))})
 	if err != nil {
 		f.Fatal(err)

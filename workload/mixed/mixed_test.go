@@ -102,7 +102,8 @@ func TestOfferedLoad(t *testing.T) {
 		}
 		share := func(x, of float64) float64 { return x / of / float64(c.Nodes) / span }
 		g1, c1, m1 := share(gpu, NodeGPUs), share(cores, NodeVCores), share(memory, NodeMemoryMB)
-		t.Logf("%d nodes: %.3f GPU (%.2f large), %.3f cores, %.3f memory, %.2f jobs/s", c.Nodes, g1, large/gpu, c1, m1, float64(jobs)/span)
+		t.Logf("%d nodes: %.3f GPU (%.2f large), %.3f cores, %.3f memory, %.2f jobs/s", c.Nodes, g1, large/gpu, c1, m1,
+			float64(jobs)/span)
 		if g1 < 0.55 || g1 > 0.65 || math.Abs(large/gpu-0.5) > 0.05 || c1 > 0.65 || c1 < 0.4 || m1 > 0.65 || m1 < 0.4 {
 			t.Errorf("%+v: offered %.3f GPU (%.2f large), %.3f cores, %.3f memory", c, g1, large/gpu, c1, m1)
 		}
@@ -130,7 +131,8 @@ func TestTimeScaleStretchesEverything(t *testing.T) {
 
 func TestNodes(t *testing.T) {
 	nodes := Nodes(21)
-	if len(nodes) != 21 || nodes[0].Name != "sim-01" || nodes[19].Rack != "/rack-1" || nodes[20].Rack != "/rack-2" || nodes[20].Name != "sim-21" {
+	if len(nodes) != 21 || nodes[0].Name != "sim-01" || nodes[19].Rack != "/rack-1" || nodes[20].Rack != "/rack-2" ||
+		nodes[20].Name != "sim-21" {
 		t.Errorf("Nodes(21): %d nodes, want 21, sim-01 to sim-21, the twentieth on /rack-1, the last on /rack-2; got %+v",
 			len(nodes), nodes)
 	}
@@ -140,7 +142,8 @@ func TestNodes(t *testing.T) {
 }
 
 func TestConfigValidate(t *testing.T) {
-	for _, c := range []Config{{}, {Nodes: 4, Load: 0.6}, {Nodes: 4, TimeScale: 1}, {Nodes: 4, Load: math.NaN(), TimeScale: 1}} {
+	for _, c := range []Config{{}, {Nodes: 4, Load: 0.6}, {Nodes: 4, TimeScale: 1},
+		{Nodes: 4, Load: math.NaN(), TimeScale: 1}} {
 		if c.Validate() == nil {
 			t.Errorf("%+v is accepted", c)
 		}
@@ -161,7 +164,8 @@ func TestReservationsShowWithinTenSeconds(t *testing.T) {
 			m := &model{free: slices.Repeat([]int64{NodeGPUs}, nodes), held: make([]*waiting, nodes)}
 			m.run(take(New(seed, nodes), 10*time.Second), 10*time.Second)
 			if m.made == 0 || m.fulfilled == 0 || m.cancelled == 0 {
-				t.Errorf("%d nodes, seed %d: %d reservations made, %d fulfilled, %d cancelled", nodes, seed, m.made, m.fulfilled, m.cancelled)
+				t.Errorf("%d nodes, seed %d: %d reservations made, %d fulfilled, %d cancelled", nodes, seed, m.made,
+					m.fulfilled, m.cancelled)
 			}
 		}
 	}

@@ -65,7 +65,8 @@ func (e Election) text() string {
 	if from == "" {
 		from = "nobody"
 	}
-	return fmt.Sprintf("election at %s: %s to %s, %d ms without a leader", Duration(e.At.Milliseconds()), from, e.To, e.Took.Milliseconds())
+	return fmt.Sprintf("election at %s: %s to %s, %d ms without a leader", Duration(e.At.Milliseconds()), from, e.To,
+		e.Took.Milliseconds())
 }
 
 // WriteBenchJSON writes a measurement as JSON.
@@ -90,7 +91,8 @@ func WriteBenchHTML(w io.Writer, h Head, b *Bench) error {
 	}
 	var marks []plot.Mark
 	for _, e := range b.Elections {
-		marks = append(marks, plot.Mark{At: float64(e.At.Milliseconds()), Until: float64((e.At + e.Took).Milliseconds()), Text: e.text()})
+		marks = append(marks, plot.Mark{At: float64(e.At.Milliseconds()), Until: float64((e.At + e.Took).Milliseconds()),
+			Text: e.text()})
 	}
 	throughput, latency := b.throughput(), b.latency()
 	for _, c := range []*plot.Chart{&throughput, &latency} {
@@ -98,7 +100,9 @@ func WriteBenchHTML(w io.Writer, h Head, b *Bench) error {
 	}
 	s := plot.Section{Title: "Over time", Figures: []plot.Figure{throughput, latency}}
 	if len(marks) > 0 {
-		s.Text = fmt.Sprintf("A dashed line with a triangle is an election; the band behind it is the time without a leader. There were %d.", len(marks))
+		s.Text = fmt.Sprintf(
+			"A dashed line with a triangle is an election; the band behind it is the time without a leader. There were %d.",
+			len(marks))
 	}
 	page.Sections = []plot.Section{s}
 	if len(b.Elections) > 0 {
@@ -125,7 +129,8 @@ func (b *Bench) throughput() plot.Chart {
 		bad += t.Errors
 	}
 	done.Points, wrong.Points = extend(done.Points, b.Points), extend(wrong.Points, b.Points)
-	c := plot.Chart{Title: "Throughput", Y: plot.Linear(max(highest(done.Points), highest(wrong.Points))), Lines: []plot.Line{done}}
+	c := plot.Chart{Title: "Throughput", Y: plot.Linear(max(highest(done.Points), highest(wrong.Points))),
+		Lines: []plot.Line{done}}
 	if bad > 0 {
 		c.Lines = append(c.Lines, wrong)
 	}
@@ -139,7 +144,8 @@ func extend(points []plot.Point, ticks []Tick) []plot.Point {
 }
 
 func (b *Bench) latency() plot.Chart {
-	lines := []plot.Line{{Name: "longest", Ink: plot.Gray}, {Name: "99 % at most", Ink: plot.Violet}, {Name: "half at most", Ink: plot.Green}}
+	lines := []plot.Line{{Name: "longest", Ink: plot.Gray}, {Name: "99 % at most", Ink: plot.Violet},
+		{Name: "half at most", Ink: plot.Green}}
 	most := 0.0
 	for _, t := range b.Points {
 		if t.Done == 0 {
@@ -159,7 +165,8 @@ func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 func electionTable(all []Election) plot.Section {
 	t := &plot.Table{Heads: []string{"at", "from", "to", "term", "without a leader"}}
 	for _, e := range all {
-		t.Rows = append(t.Rows, []string{Duration(e.At.Milliseconds()), e.From, e.To, fmt.Sprint(e.Term), fmt.Sprintf("%d ms", e.Took.Milliseconds())})
+		t.Rows = append(t.Rows, []string{Duration(e.At.Milliseconds()), e.From, e.To, fmt.Sprint(e.Term),
+			fmt.Sprintf("%d ms", e.Took.Milliseconds())})
 	}
 	return plot.Section{Title: "Elections", Table: t}
 }

@@ -15,15 +15,20 @@ import (
 
 // measured returns a measurement of half a minute in which the cluster loses its leader twice.
 func measured() *Bench {
-	b := &Bench{Title: "Benchmark: containers by Hadoop's wire", Lead: "1,000 NodeManagers and 100 ApplicationMasters against three replicas on one machine.",
+	b := &Bench{Title: "Benchmark: containers by Hadoop's wire",
+		Lead: "1,000 NodeManagers and 100 ApplicationMasters against three replicas on one machine.",
 		Unit: "containers", Timed: "from the ask to the answer that holds the container",
-		Keys:      []Fact{{Name: "containers a second", Value: "2,140"}, {Name: "p99 of commits", Value: "8.1 ms"}, {Name: "longest without a leader", Value: "1,204 ms"}},
-		Facts:     []Fact{{Name: "heartbeats", Value: "31,204", Note: "no errors"}},
-		Elections: []Election{{At: 9 * time.Second, Took: 1204 * time.Millisecond, From: "rm1", To: "rm2", Term: 3}, {At: 21 * time.Second, Took: 480 * time.Millisecond, From: "rm2", To: "rm<3>", Term: 4}}}
+		Keys: []Fact{{Name: "containers a second", Value: "2,140"}, {Name: "p99 of commits", Value: "8.1 ms"},
+			{Name: "longest without a leader", Value: "1,204 ms"}},
+		Facts: []Fact{{Name: "heartbeats", Value: "31,204", Note: "no errors"}},
+		Elections: []Election{{At: 9 * time.Second, Took: 1204 * time.Millisecond, From: "rm1", To: "rm2", Term: 3},
+			{At: 21 * time.Second, Took: 480 * time.Millisecond, From: "rm2", To: "rm<3>", Term: 4}}}
 	r := rand.New(rand.NewSource(1))
 	for i := range 60 {
-		t := Tick{At: time.Duration(i) * 500 * time.Millisecond, Length: 500 * time.Millisecond, Done: int64(1000 + r.Intn(120)),
-			P50: 2*time.Millisecond + time.Duration(r.Intn(400))*time.Microsecond, P99: 7*time.Millisecond + time.Duration(r.Intn(3000))*time.Microsecond}
+		t := Tick{At: time.Duration(i) * 500 * time.Millisecond, Length: 500 * time.Millisecond,
+			Done: int64(1000 + r.Intn(120)),
+			P50:  2*time.Millisecond + time.Duration(r.Intn(400))*time.Microsecond,
+			P99:  7*time.Millisecond + time.Duration(r.Intn(3000))*time.Microsecond}
 		t.Max = t.P99 + 2*time.Millisecond
 		if i == 18 || i == 19 || i == 42 {
 			t.Done, t.Errors, t.P99, t.Max = int64(60*(i%2)), 12, 900*time.Millisecond, 1204*time.Millisecond
@@ -38,7 +43,8 @@ func TestBenchPage(t *testing.T) {
 	check(t, WriteBenchHTML(&b, Head{Version: "1.0.0", Date: "2026-01-02"}, measured()))
 	page := b.String()
 	wellFormed(t, page)
-	for _, want := range []string{"election at 9s: rm1 to rm2, 1204 ms without a leader", "There were 2.", "containers a second", "99 % at most", "errors a second",
+	for _, want := range []string{"election at 9s: rm1 to rm2, 1204 ms without a leader", "There were 2.",
+		"containers a second", "99 % at most", "errors a second",
 		"from the ask to the answer that holds the container", "rm&lt;3&gt;", "Made by rmd 1.0.0 on 2026-01-02"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not on the page", want)

@@ -111,7 +111,8 @@ func (c *Collector) Allocated(id string, atMillis int64) error {
 // Finished records the end of a container.
 func (c *Collector) Finished(id string, atMillis int64) error {
 	i, ok := c.byID[id]
-	if !ok || c.containers[i].AllocatedMillis == Unset || c.containers[i].FinishedMillis != Unset || atMillis < c.containers[i].AllocatedMillis {
+	if !ok || c.containers[i].AllocatedMillis == Unset || c.containers[i].FinishedMillis != Unset ||
+		atMillis < c.containers[i].AllocatedMillis {
 		return fmt.Errorf("container %s finished at %d ms: %w", id, atMillis, ErrOutOfOrder)
 	}
 	c.containers[i].FinishedMillis = atMillis

@@ -20,8 +20,9 @@ type BackfillRun struct {
 	// Wanted is the share of the cluster, 0 to 1, that was idle on reserved nodes while another
 	// waiting container would have fit there. Summary.ReservedIdle includes resources that no
 	// container wanted.
-	Wanted       float64  `json:"wanted"`
-	AMMeanMillis float64  `json:"amMeanMillis"` // mean wait for AM containers after the submission; Summary does not include them
+	Wanted float64 `json:"wanted"`
+	// mean wait for AM containers after the submission; Summary does not include them
+	AMMeanMillis float64  `json:"amMeanMillis"`
 	Summary      *Summary `json:"summary"`
 }
 

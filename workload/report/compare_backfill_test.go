@@ -23,8 +23,9 @@ func TestSpreadOf(t *testing.T) {
 
 func TestWriteBackfill(t *testing.T) {
 	run := func(large, small float64, lent int) BackfillRun {
-		return BackfillRun{Lent: lent, Ended: 1, Wanted: 0.01, AMMeanMillis: 2000, Summary: &Summary{Large: Waits{MeanMillis: large, P95Millis: 3_600_000}, Small: Waits{MeanMillis: small},
-			ReservedIdle: Shares{Dominant: 0.054}, Utilization: Shares{GPUs: 0.5}}}
+		return BackfillRun{Lent: lent, Ended: 1, Wanted: 0.01, AMMeanMillis: 2000,
+			Summary: &Summary{Large: Waits{MeanMillis: large, P95Millis: 3_600_000}, Small: Waits{MeanMillis: small},
+				ReservedIdle: Shares{Dominant: 0.054}, Utilization: Shares{GPUs: 0.5}}}
 	}
 	one := []Backfill{{Name: "off", Copies: []BackfillRun{run(840_000, 29_000, 0)}}}
 	for _, c := range []struct {
@@ -61,7 +62,8 @@ declared  15m ± 7m04s  12s ± 2.8s  2s ± 0s  5.4% ± 0%      1.0% ± 0%  50% �
 		t.Fatalf("WriteBackfillJSON: %d settings, decoding: %v, want 1 setting; written: %s",
 			len(doc.Settings), err, b.String())
 	}
-	if s := doc.Settings[0]; s.Name != "off" || s.Figures["small_mean_ms"].Mean != 29_000 || len(s.Figures) != len(backfillColumns) || s.Copies[0].Summary.Large.MeanMillis != 840_000 {
+	if s := doc.Settings[0]; s.Name != "off" || s.Figures["small_mean_ms"].Mean != 29_000 ||
+		len(s.Figures) != len(backfillColumns) || s.Copies[0].Summary.Large.MeanMillis != 840_000 {
 		t.Errorf("setting %q: %d figures, small_mean_ms %v, copies %+v; want \"off\", %d figures, "+
 			"small_mean_ms 29000, a mean wait of large asks of 840000 ms",
 			s.Name, len(s.Figures), s.Figures["small_mean_ms"].Mean, s.Copies, len(backfillColumns))

@@ -132,7 +132,8 @@ func WriteNodesText(w io.Writer, n *Nodes) error {
 	}
 	if len(n.Orders) > 0 && len(n.Orders[0].Copies) > 0 {
 		r := &n.Orders[0].Copies[0]
-		fmt.Fprintf(&b, "%d of %d containers are large: by dominant share at least half of the largest\nnode, which has %d vcores, %d MiB and %d GPUs.\n",
+		fmt.Fprintf(&b,
+			"%d of %d containers are large: by dominant share at least half of the largest\nnode, which has %d vcores, %d MiB and %d GPUs.\n",
 			r.Large.Containers, r.Large.Containers+r.Small.Containers, n.Largest.VCores, n.Largest.MemoryMB, n.Largest.GPUs)
 	}
 	for _, t := range nodeTables {

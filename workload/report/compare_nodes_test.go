@@ -12,7 +12,8 @@ func TestWriteNodes(t *testing.T) {
 	half := 0.5
 	run := func(large int64, unusable *float64) NodeOrderRun {
 		return NodeOrderRun{Large: Waits{Containers: 2, P95Millis: 2 * large, MeanMillis: float64(large)},
-			Small: Waits{Containers: 3, P95Millis: 9000, MeanMillis: 8000}, AMs: Waits{Containers: 1, P95Millis: 5000, MeanMillis: 4000},
+			Small:        Waits{Containers: 3, P95Millis: 9000, MeanMillis: 8000},
+			AMs:          Waits{Containers: 1, P95Millis: 5000, MeanMillis: 4000},
 			ReservedIdle: 0.2, Blocked: 0.0004, Variation: 0.756, Empty: 0.25, Unusable: unusable, AppMillis: 120_000}
 	}
 	none := run(0, nil)
@@ -52,7 +53,8 @@ pack  0.04% ± 0%  50% ± 0%  25% ± 0%  0.76 ± 0.00  2m ± 0s
 `},
 	} {
 		var b bytes.Buffer
-		if err := WriteNodesText(&b, &Nodes{Largest: size, LeftOut: c.leftOut, Orders: c.orders}); err != nil || b.String() != strings.TrimPrefix(c.want, "\n") {
+		if err := WriteNodesText(&b, &Nodes{Largest: size, LeftOut: c.leftOut, Orders: c.orders}); err != nil ||
+			b.String() != strings.TrimPrefix(c.want, "\n") {
 			t.Errorf("%v:\n%s\nwant%s", err, b.String(), c.want)
 		}
 	}
@@ -62,7 +64,8 @@ pack  0.04% ± 0%  50% ± 0%  25% ± 0%  0.76 ± 0.00  2m ± 0s
 	long.Small.MeanMillis, long.AMs.MeanMillis = 9.9e8, 9.9e7
 	other := run(0, &half)
 	var b bytes.Buffer
-	if err := WriteNodesText(&b, &Nodes{Largest: size, Orders: []NodeOrder{{Name: "fragmentation +b", Copies: []NodeOrderRun{long, other}}}}); err != nil {
+	if err := WriteNodesText(&b, &Nodes{Largest: size,
+		Orders: []NodeOrder{{Name: "fragmentation +b", Copies: []NodeOrderRun{long, other}}}}); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(b.String()) {
@@ -72,7 +75,9 @@ pack  0.04% ± 0%  50% ± 0%  25% ± 0%  0.76 ± 0.00  2m ± 0s
 	}
 
 	b.Reset()
-	if err := WriteNodesJSON(&b, &Nodes{Largest: size, Orders: []NodeOrder{{Name: "spread", Copies: []NodeOrderRun{none}}, {Name: "pack", Copies: []NodeOrderRun{run(60_000, &half)}}}}); err != nil {
+	if err := WriteNodesJSON(&b, &Nodes{Largest: size,
+		Orders: []NodeOrder{{Name: "spread", Copies: []NodeOrderRun{none}},
+			{Name: "pack", Copies: []NodeOrderRun{run(60_000, &half)}}}}); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {
@@ -87,10 +92,12 @@ pack  0.04% ± 0%  50% ± 0%  25% ± 0%  0.76 ± 0.00  2m ± 0s
 		t.Fatalf("%v: %s", err, b.String())
 	}
 	spread, pack := doc.Orders[0], doc.Orders[1]
-	if _, known := spread.Figures["large_mean_ms"]; known || spread.Copies[0].Unusable != nil || len(spread.Figures) != len(nodeColumns())-3 {
+	if _, known := spread.Figures["large_mean_ms"]; known || spread.Copies[0].Unusable != nil ||
+		len(spread.Figures) != len(nodeColumns())-3 {
 		t.Errorf("without large containers and GPUs: %+v", spread)
 	}
-	if pack.Name != "pack" || pack.Figures["small_and_am_mean_ms"].Mean != 7000 || pack.Figures["unusable_gpus"].Mean != 0.5 || len(pack.Figures) != len(nodeColumns()) {
+	if pack.Name != "pack" || pack.Figures["small_and_am_mean_ms"].Mean != 7000 ||
+		pack.Figures["unusable_gpus"].Mean != 0.5 || len(pack.Figures) != len(nodeColumns()) {
 		t.Errorf("with them: %+v", pack)
 	}
 }

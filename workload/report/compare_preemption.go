@@ -59,7 +59,8 @@ func WritePreemptionText(w io.Writer, runs []Preemption) error {
 	row("killed, room not used", func(p *Preemption) string { return fmt.Sprint(p.Unused) })
 	row("warned/withdrawn", func(p *Preemption) string { return fmt.Sprintf("%d/%d", p.Warned, p.Withdrawn) })
 	row("lost GPU-h/vcore-h/GiB-h", func(p *Preemption) string {
-		return figure(p.Lost.GPUSeconds/3600) + "/" + figure(p.Lost.VCoreSeconds/3600) + "/" + figure(p.Lost.MemoryMBSeconds/3600/1024)
+		return figure(p.Lost.GPUSeconds/3600) + "/" + figure(p.Lost.VCoreSeconds/3600) + "/" +
+			figure(p.Lost.MemoryMBSeconds/3600/1024)
 	})
 	row("lost cluster-seconds", func(p *Preemption) string { return figure(p.Lost.ClusterSeconds) })
 	row("owed containers", func(p *Preemption) string { return fmt.Sprint(p.Owed.Containers) })

@@ -56,7 +56,8 @@ func figures[R any](copies []R, columns []column[R]) map[string]Spread {
 
 // writeColumns writes a heading, and one line for each setting: the mean of each column over the
 // setting's copies and, with more than one copy, its standard deviation.
-func writeColumns[S, R any](b *strings.Builder, settings []S, columns []column[R], of func(S) (name string, copies []R)) {
+func writeColumns[S, R any](b *strings.Builder, settings []S, columns []column[R],
+	of func(S) (name string, copies []R)) {
 	heads := []string{""}
 	for _, c := range columns {
 		heads = append(heads, c.head)

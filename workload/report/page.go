@@ -38,8 +38,9 @@ func WriteHTML(w io.Writer, h Head, with, without *Summary) error {
 	r := with.Run
 	page := plot.Page{
 		Title: "Replay of " + h.Source,
-		Lead:  fmt.Sprintf("%s, %s of trace, on %s; seed %d.", several(r.Apps, "application"), Duration(r.TraceMillis), several(r.Nodes, "node"), r.Seed),
-		Keys:  p.keys(), Foot: h.foot(),
+		Lead: fmt.Sprintf("%s, %s of trace, on %s; seed %d.", several(r.Apps, "application"), Duration(r.TraceMillis),
+			several(r.Nodes, "node"), r.Seed),
+		Keys: p.keys(), Foot: h.foot(),
 		Sections: []plot.Section{p.waits(), p.waiting(), p.utilization(), p.reservations(), p.table()},
 	}
 	if without != nil {
@@ -124,7 +125,8 @@ func (p *comparison) waits() plot.Section {
 		for _, r := range p.runs() {
 			w := r.Series.waitsOfSize(c, r.EndMillis)
 			some = max(some, w.Containers)
-			row.Bars = append(row.Bars, plot.Bar{Ink: r.ink, Name: r.name, Mid: float64(w.P50Millis), High: float64(w.P95Millis), Max: float64(w.MaxMillis),
+			row.Bars = append(row.Bars, plot.Bar{Ink: r.ink, Name: r.name, Mid: float64(w.P50Millis), High: float64(w.P95Millis),
+				Max:  float64(w.MaxMillis),
 				Text: pair(w.P50Millis, w.P95Millis) + starving(w), Empty: w.Containers == 0})
 		}
 		if row.Note = several(some, "container"); some > 0 {

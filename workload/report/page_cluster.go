@@ -8,9 +8,11 @@ import (
 
 // utilization returns the section with the utilization of the cluster, with one chart per run.
 func (p *comparison) utilization() plot.Section {
-	s := plot.Section{Title: "How full the cluster was", Text: "What live containers use of all nodes, averaged over each point's time; what is reserved and idle does not count. Behind the names: the average of all."}
+	s := plot.Section{Title: "How full the cluster was",
+		Text: "What live containers use of all nodes, averaged over each point's time; what is reserved and idle does not count. Behind the names: the average of all."}
 	for _, r := range p.runs() {
-		c := plot.Chart{Title: p.heading("Used", r), X: p.clock(), Y: plot.Shares(1), Width: p.width(), Empty: "there are no samples"}
+		c := plot.Chart{Title: p.heading("Used", r), X: p.clock(), Y: plot.Shares(1), Width: p.width(),
+			Empty: "there are no samples"}
 		for _, kind := range []struct {
 			name string
 			ink  plot.Ink
@@ -21,7 +23,8 @@ func (p *comparison) utilization() plot.Section {
 			{"vcores", plot.Violet, func(x Resource) int64 { return x.VCores }, r.Utilization.VCores},
 			{"memory", plot.Yellow, func(x Resource) int64 { return x.MemoryMB }, r.Utilization.Memory},
 		} {
-			points := overTime(r.Series.Samples, r.EndMillis, func(x Sample) float64 { return share(kind.of(x.Used), kind.of(x.Capacity)) })
+			points := overTime(r.Series.Samples, r.EndMillis,
+				func(x Sample) float64 { return share(kind.of(x.Used), kind.of(x.Capacity)) })
 			if highest(points) > 0 {
 				c.Lines = append(c.Lines, plot.Line{Name: kind.name + ", " + percent(kind.mean), Ink: kind.ink, Points: points})
 			}
@@ -38,12 +41,15 @@ func (p *comparison) reservations() plot.Section {
 	most := 0.0
 	idle := map[string][]plot.Point{}
 	for _, r := range p.runs() {
-		idle[r.name] = overTime(r.Series.Samples, r.EndMillis, func(x Sample) float64 { return x.ReservedIdle.DominantShare(x.Capacity) })
+		idle[r.name] = overTime(r.Series.Samples, r.EndMillis,
+			func(x Sample) float64 { return x.ReservedIdle.DominantShare(x.Capacity) })
 		most = max(most, highest(idle[r.name]))
 	}
 	for _, r := range p.runs() {
-		s.Figures = append(s.Figures, plot.Chart{Title: p.heading("Reserved and idle", r), X: p.clock(), Y: plot.Shares(most), Width: p.width(),
-			Lines: []plot.Line{{Name: percent(r.ReservedIdle.Dominant) + " of the cluster on average", Ink: r.ink, Points: idle[r.name], Fill: true}}})
+		s.Figures = append(s.Figures, plot.Chart{Title: p.heading("Reserved and idle", r), X: p.clock(), Y: plot.Shares(most),
+			Width: p.width(),
+			Lines: []plot.Line{{Name: percent(r.ReservedIdle.Dominant) + " of the cluster on average", Ink: r.ink,
+				Points: idle[r.name], Fill: true}}})
 	}
 	most = 0
 	held := map[string][]plot.Point{}
@@ -53,9 +59,11 @@ func (p *comparison) reservations() plot.Section {
 	}
 	for _, r := range p.runs() {
 		o := r.Reservations
-		s.Figures = append(s.Figures, plot.Chart{Title: p.heading("Reservations held", r), X: p.clock(), Y: plot.Linear(max(most, 1)), Width: p.width(),
+		s.Figures = append(s.Figures, plot.Chart{Title: p.heading("Reservations held", r), X: p.clock(),
+			Y: plot.Linear(max(most, 1)), Width: p.width(),
 			Empty: "none was ever made",
-			Lines: []plot.Line{{Name: fmt.Sprintf("%d made, %d fulfilled, %d cancelled in all", o.Made, o.Fulfilled, o.Cancelled), Ink: r.ink, Step: true, Fill: true, Points: held[r.name]}}})
+			Lines: []plot.Line{{Name: fmt.Sprintf("%d made, %d fulfilled, %d cancelled in all", o.Made, o.Fulfilled,
+				o.Cancelled), Ink: r.ink, Step: true, Fill: true, Points: held[r.name]}}})
 	}
 	return s
 }
@@ -94,8 +102,12 @@ func (p *comparison) table() plot.Section {
 	row("mean wait, large / small", func(s *Summary) string {
 		return Duration(int64(s.Large.MeanMillis+0.5)) + " / " + Duration(int64(s.Small.MeanMillis+0.5))
 	})
-	row("containers, large / small", func(s *Summary) string { return fmt.Sprintf("%d / %d", s.Large.Containers, s.Small.Containers) })
-	row("never served, large / small", func(s *Summary) string { return fmt.Sprintf("%d / %d", s.Large.Unserved, s.Small.Unserved) })
+	row("containers, large / small",
+		func(s *Summary) string { return fmt.Sprintf("%d / %d", s.Large.Containers, s.Small.Containers) })
+	row("never served, large / small", func(
+		s *Summary) string {
+		return fmt.Sprintf("%d / %d", s.Large.Unserved, s.Small.Unserved)
+	})
 	row("used on average: GPUs / vcores / memory", func(s *Summary) string {
 		return percent(s.Utilization.GPUs) + " / " + percent(s.Utilization.VCores) + " / " + percent(s.Utilization.Memory)
 	})
@@ -109,6 +121,7 @@ func (p *comparison) table() plot.Section {
 		row("  cancelled by "+cause, func(s *Summary) string { return fmt.Sprint(s.Reservations.Causes[cause]) })
 	}
 	row("time it took", func(s *Summary) string { return Duration(s.Run.Elapsed.Milliseconds()) })
-	t.Notes = []string{"A percentile is the nearest rank. A container that was never served counts with its wait until the end."}
+	t.Notes = []string{
+		"A percentile is the nearest rank. A container that was never served counts with its wait until the end."}
 	return plot.Section{Title: "The figures", Table: t}
 }

@@ -37,8 +37,10 @@ func TestPage(t *testing.T) {
 	check(t, WriteHTML(&b, Head{Source: "a<b>.csv", Version: "1"}, with, without))
 	page := b.String()
 	wellFormed(t, page)
-	for _, want := range []string{"Replay of a&lt;b&gt;.csv", "It was run twice", "Waits by container size", "a whole node", "1h/", ", 1 never", "Used, with reservations", "Used, without reservations",
-		"Reservations held, with reservations", "5 made, 2 fulfilled, 3 cancelled in all", "cancelled by NODE_LOST", "without: 4h"} {
+	for _, want := range []string{"Replay of a&lt;b&gt;.csv", "It was run twice", "Waits by container size",
+		"a whole node", "1h/", ", 1 never", "Used, with reservations", "Used, without reservations",
+		"Reservations held, with reservations", "5 made, 2 fulfilled, 3 cancelled in all", "cancelled by NODE_LOST",
+		"without: 4h"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not on the page", want)
 		}
@@ -117,7 +119,8 @@ func TestAveraged(t *testing.T) {
 }
 
 func TestWaitingOverTime(t *testing.T) {
-	all := []Container{{AskedMillis: 0, AllocatedMillis: 500}, {AskedMillis: 250, AllocatedMillis: Unset}, {AskedMillis: 0, AllocatedMillis: 1000, Large: true}}
+	all := []Container{{AskedMillis: 0, AllocatedMillis: 500}, {AskedMillis: 250, AllocatedMillis: Unset},
+		{AskedMillis: 0, AllocatedMillis: 1000, Large: true}}
 	points := waitingOverTime(all, 1000, func(k Container) bool { return !k.Large })
 	at := func(ms float64) float64 {
 		for _, p := range points {

@@ -63,7 +63,8 @@ func TestWaits(t *testing.T) {
 	if want := (Waits{Containers: 4, P50Millis: 0, P95Millis: 3000, MaxMillis: 3000, MeanMillis: 1000}); s.Small != want {
 		t.Errorf("small: got %+v, want %+v", s.Small, want)
 	}
-	if want := (Waits{Containers: 2, Unserved: 1, P50Millis: 10000, P95Millis: 15000, MaxMillis: 15000, MeanMillis: 12500}); s.Large != want {
+	if want := (Waits{Containers: 2, Unserved: 1, P50Millis: 10000, P95Millis: 15000, MaxMillis: 15000,
+		MeanMillis: 12500}); s.Large != want {
 		t.Errorf("large: got %+v, want %+v", s.Large, want)
 	}
 	want := []QueueWaits{
@@ -84,7 +85,8 @@ func TestSharesAreWeightedByTime(t *testing.T) {
 	check(t, c.Tick(Sample{AtMillis: 0, Capacity: cluster}))
 	check(t, c.Tick(Sample{AtMillis: 1000, Capacity: cluster, Used: Resource{9, 9, 9}}))
 	// The same time again: this sample replaces the first, and is valid for 3 s.
-	check(t, c.Tick(Sample{AtMillis: 1000, Capacity: cluster, Used: Resource{1000, 5, 16}, ReservedIdle: Resource{200, 10, 4}}))
+	check(t, c.Tick(Sample{AtMillis: 1000, Capacity: cluster, Used: Resource{1000, 5, 16},
+		ReservedIdle: Resource{200, 10, 4}}))
 	// Then half the cluster is gone for 1 s.
 	check(t, c.Tick(Sample{AtMillis: 4000, Capacity: node, Used: Resource{1000, 0, 0}, ReservedIdle: Resource{0, 0, 2}}))
 	c.End(5000)
@@ -152,8 +154,9 @@ func example() (with, without *Summary) {
 		ReservedIdle: Shares{Memory: 0.019, Dominant: 0.084},
 	}
 	without = &Summary{
-		Run:         Run{Elapsed: 1600 * time.Millisecond},
-		Large:       Waits{Containers: 54, Unserved: 1, P50Millis: 17 * m, P95Millis: 234 * m, MaxMillis: 256 * m, MeanMillis: 4_146_000},
+		Run: Run{Elapsed: 1600 * time.Millisecond},
+		Large: Waits{Containers: 54, Unserved: 1, P50Millis: 17 * m, P95Millis: 234 * m, MaxMillis: 256 * m,
+			MeanMillis: 4_146_000},
 		Small:       Waits{Containers: 1138, MaxMillis: 198_000, MeanMillis: 2000},
 		Utilization: Shares{Memory: 0.44, VCores: 0.49, GPUs: 0.53},
 	}
@@ -183,7 +186,8 @@ reservations made 470   fulfilled 54   cancelled 416
 	}
 	b.Reset()
 	check(t, WriteText(&b, with, nil))
-	if got := b.String(); strings.Contains(got, "WITH") || !strings.Contains(got, "in 1.5s") || !strings.Contains(got, "small wait p50/p95      0s/25m\n") {
+	if got := b.String(); strings.Contains(got, "WITH") || !strings.Contains(got, "in 1.5s") ||
+		!strings.Contains(got, "small wait p50/p95      0s/25m\n") {
 		t.Errorf("one run alone:\n%s", got)
 	}
 }
@@ -191,11 +195,13 @@ reservations made 470   fulfilled 54   cancelled 416
 // TestTextFits checks that no line has more than 80 columns, whatever the values and the names of
 // causes.
 func TestTextFits(t *testing.T) {
-	huge := Waits{Containers: 99_999_999, Unserved: 99_999_999, P50Millis: math.MaxInt64 / 2, P95Millis: math.MaxInt64 / 2, MaxMillis: math.MaxInt64 / 2, MeanMillis: 1e15}
+	huge := Waits{Containers: 99_999_999, Unserved: 99_999_999, P50Millis: math.MaxInt64 / 2, P95Millis: math.MaxInt64 / 2,
+		MaxMillis: math.MaxInt64 / 2, MeanMillis: 1e15}
 	s := &Summary{
 		Run:   Run{Apps: 9_999_999, Nodes: 99_999, Seed: math.MaxInt64, TraceMillis: 1e12, Elapsed: 1e15},
 		Large: huge, Small: huge, Utilization: Shares{1, 1, 1, 1}, ReservedIdle: Shares{1, 1, 1, 1},
-		Reservations: Outcomes{Made: 99_999_999, Moved: 99_999_999, Fulfilled: 99_999_999, Cancelled: 99_999_999, Causes: map[string]int64{}},
+		Reservations: Outcomes{Made: 99_999_999, Moved: 99_999_999, Fulfilled: 99_999_999, Cancelled: 99_999_999,
+			Causes: map[string]int64{}},
 	}
 	for i := range 12 {
 		s.Reservations.Causes[strings.Repeat("cause ", 1+i*2)] = int64(i) * 1e12
@@ -235,7 +241,8 @@ func TestReservationOutcomes(t *testing.T) {
 	c.ReservationCancelled("allocated elsewhere")
 	c.ReservationCancelled("allocated elsewhere")
 	got := c.Summary().Reservations
-	want := Outcomes{Made: 5, Moved: 1, Fulfilled: 2, Cancelled: 3, Causes: map[string]int64{"node lost": 1, "allocated elsewhere": 2}}
+	want := Outcomes{Made: 5, Moved: 1, Fulfilled: 2, Cancelled: 3,
+		Causes: map[string]int64{"node lost": 1, "allocated elsewhere": 2}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -247,8 +254,10 @@ func TestReservationOutcomes(t *testing.T) {
 
 func TestDuration(t *testing.T) {
 	for millis, want := range map[int64]string{
-		0: "0s", 1: "1ms", 999: "999ms", 1000: "1s", 3100: "3.1s", 9949: "9.9s", 9950: "10s", 42_400: "42s", 59_499: "59s", 59_500: "1m",
-		242_000: "4m02s", 599_499: "9m59s", 599_500: "10m", 1_500_000: "25m", 3_569_999: "59m", 3_570_000: "1h", 4_260_000: "1h11m",
+		0: "0s", 1: "1ms", 999: "999ms", 1000: "1s", 3100: "3.1s", 9949: "9.9s", 9950: "10s", 42_400: "42s",
+		59_499: "59s", 59_500: "1m",
+		242_000: "4m02s", 599_499: "9m59s", 599_500: "10m", 1_500_000: "25m", 3_569_999: "59m", 3_570_000: "1h",
+		4_260_000:  "1h11m",
 		86_400_000: "24h", 172_770_000: "2d", 273_600_000: "3d04h", -5000: "-5s",
 	} {
 		if got := Duration(millis); got != want {

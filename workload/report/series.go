@@ -136,7 +136,8 @@ func (s *Series) distribution(end int64, most float64, pick func(Container) bool
 		out = append(out, plot.Point{X: float64(waits[i]), Y: float64(i+1) / float64(len(waits))})
 	}
 	if n := len(waits); n > 0 {
-		out = append([]plot.Point{{X: 0, Y: 0}}, append(out, plot.Point{X: float64(waits[n-1]), Y: 1}, plot.Point{X: most, Y: 1})...)
+		out = append([]plot.Point{{X: 0, Y: 0}},
+			append(out, plot.Point{X: float64(waits[n-1]), Y: 1}, plot.Point{X: most, Y: 1})...)
 	}
 	return out
 }

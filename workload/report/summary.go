@@ -60,7 +60,8 @@ type Outcomes struct {
 
 // Summary computes the results of the data so far.
 func (c *Collector) Summary() *Summary {
-	s := &Summary{Run: c.run, EndMillis: c.last, Series: &Series{Node: c.node, Containers: c.containers, Samples: c.samples}}
+	s := &Summary{Run: c.run, EndMillis: c.last,
+		Series: &Series{Node: c.node, Containers: c.containers, Samples: c.samples}}
 	queues := map[string]*meter{}
 	var large, small meter
 	for _, k := range c.containers {
@@ -132,7 +133,8 @@ func (c *Collector) average(of func(Sample) Resource) Shares {
 	var dominant, length float64
 	add := func(x Sample, weight float64) {
 		r := of(x)
-		for i, v := range [3][2]int64{{r.MemoryMB, x.Capacity.MemoryMB}, {r.VCores, x.Capacity.VCores}, {r.GPUs, x.Capacity.GPUs}} {
+		for i, v := range [3][2]int64{{r.MemoryMB, x.Capacity.MemoryMB}, {r.VCores, x.Capacity.VCores},
+			{r.GPUs, x.Capacity.GPUs}} {
 			got[i] += float64(v[0]) * weight
 			capacity[i] += float64(v[1]) * weight
 		}
@@ -149,7 +151,8 @@ func (c *Collector) average(of func(Sample) Resource) Shares {
 	if n := len(c.samples); n > 0 && length == 0 {
 		add(c.samples[n-1], 1)
 	}
-	return Shares{ratio(got[0], capacity[0]), ratio(got[1], capacity[1]), ratio(got[2], capacity[2]), ratio(dominant, length)}
+	return Shares{ratio(got[0], capacity[0]), ratio(got[1], capacity[1]), ratio(got[2], capacity[2]),
+		ratio(dominant, length)}
 }
 
 func ratio(a, b float64) float64 {

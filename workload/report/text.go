@@ -26,7 +26,8 @@ func WriteText(w io.Writer, with, without *Summary) error {
 	p.row("small wait p50/p95", func(s *Summary) string { return pair(s.Small.P50Millis, s.Small.P95Millis) })
 	p.row("large wait mean/max", func(s *Summary) string { return pair(int64(s.Large.MeanMillis+0.5), s.Large.MaxMillis) })
 	p.row("small wait mean/max", func(s *Summary) string { return pair(int64(s.Small.MeanMillis+0.5), s.Small.MaxMillis) })
-	p.row("containers large/small", func(s *Summary) string { return fmt.Sprintf("%d/%d", s.Large.Containers, s.Small.Containers) })
+	p.row("containers large/small",
+		func(s *Summary) string { return fmt.Sprintf("%d/%d", s.Large.Containers, s.Small.Containers) })
 	if p.any(func(s *Summary) bool { return s.Large.Unserved+s.Small.Unserved > 0 }) {
 		p.row("still waiting", func(s *Summary) string { return fmt.Sprintf("%d/%d", s.Large.Unserved, s.Small.Unserved) })
 	}
@@ -70,7 +71,8 @@ func (p *printer) head() {
 			elapsed += p.without.Run.Elapsed
 		}
 		p.wrap("", " ", []string{
-			fmt.Sprintf("replayed %d apps, %s of trace, in %s", r.Apps, Duration(r.TraceMillis), Duration(elapsed.Milliseconds())),
+			fmt.Sprintf("replayed %d apps, %s of trace, in %s", r.Apps, Duration(r.TraceMillis),
+				Duration(elapsed.Milliseconds())),
 			fmt.Sprintf("(%d nodes, seed %d)", r.Nodes, r.Seed)})
 	}
 	if p.without != nil {
@@ -99,7 +101,8 @@ func (p *printer) line(label, with, without string) {
 
 // outcomes prints the counts, then the causes of cancellations.
 func (p *printer) outcomes(label string, o Outcomes) {
-	counts := []string{fmt.Sprintf("%s made %d", label, o.Made), fmt.Sprintf("fulfilled %d", o.Fulfilled), fmt.Sprintf("cancelled %d", o.Cancelled)}
+	counts := []string{fmt.Sprintf("%s made %d", label, o.Made), fmt.Sprintf("fulfilled %d", o.Fulfilled),
+		fmt.Sprintf("cancelled %d", o.Cancelled)}
 	if o.Moved > 0 {
 		counts = append(counts, fmt.Sprintf("moved %d", o.Moved))
 	}

@@ -87,7 +87,8 @@ func Open(cfg Config) (*Client, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
-	cl := &Client{cfg: cfg, log: log.Named("submit"), client: "workload-" + hex.EncodeToString(name), queue: make(chan *call, cfg.Queue)}
+	cl := &Client{cfg: cfg, log: log.Named("submit"), client: "workload-" + hex.EncodeToString(name),
+		queue: make(chan *call, cfg.Queue)}
 	for _, a := range cfg.Addrs {
 		u, _ := inputsURL(a)
 		cl.urls = append(cl.urls, u)

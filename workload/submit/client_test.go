@@ -74,7 +74,9 @@ func echo(r input.Request) []byte {
 
 func ask(ctx context.Context, d *Client, n uint64) error {
 	id := yarn.ContainerID{Attempt: 1, Number: n}
-	r, err := d.Do(ctx, &input.NodeHeartbeat{Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
+	r,
+		err := d.Do(ctx,
+		&input.NodeHeartbeat{Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerRunning}}})
 	if err != nil {
 		return err
 	}
@@ -161,7 +163,9 @@ func TestFailOver(t *testing.T) {
 	defer srv.Close()
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "standby", http.StatusServiceUnavailable) }))
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "standby", http.StatusServiceUnavailable)
+	}))
 	defer busy.Close()
 	noLeader := httptest.NewServer(&replica{answer: func(input.Request) []byte { return []byte("\x01NO_LEADER: wait") }})
 	defer noLeader.Close()
@@ -171,7 +175,8 @@ func TestFailOver(t *testing.T) {
 	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hung }))
 	defer silent.Close()
 	defer close(hung)
-	for name, bad := range map[string]string{"gone": gone.URL, "503": busy.URL, "no leader": noLeader.URL, "short": short.URL, "silent": silent.URL} {
+	for name, bad := range map[string]string{"gone": gone.URL, "503": busy.URL, "no leader": noLeader.URL,
+		"short": short.URL, "silent": silent.URL} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t, func(c *Config) {
 				if c.Connections = 1; name == "silent" {

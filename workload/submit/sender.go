@@ -132,7 +132,8 @@ func (s *sender) post(body []byte) ([]answer, error) {
 	}
 	text := strings.TrimSpace(string(data[:min(len(data), 500)]))
 	err = fmt.Errorf("%s from %s: %s", resp.Status, s.client.urls[s.at], text)
-	if resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusRequestTimeout {
+	if resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests &&
+		resp.StatusCode != http.StatusRequestTimeout {
 		err = fmt.Errorf("%w: %w", ErrRejected, err)
 	}
 	return nil, err
@@ -144,7 +145,8 @@ func noReplica(err error) bool {
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
-	return errors.As(err, &cert) || errors.As(err, &record) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch)
+	return errors.As(err, &cert) || errors.As(err, &record) || errors.As(err, &alert) ||
+		errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // deliver passes the answers to the callers. It keeps the calls to repeat open, and returns the

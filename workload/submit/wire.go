@@ -70,7 +70,8 @@ var passing = []string{"NO_LEADER", "NOT_LEADER", "UNKNOWN_OUTCOME", "OUTCOME_UN
 	"STANDBY", "STOPPING", "SHUTTING_DOWN", "UNAVAILABLE", "NOT_READY"}
 
 // lasting are the codes of errors that remain when the input is repeated.
-var lasting = []string{"INVALID", "MALFORMED", "BAD_", "UNSUPPORTED", "NOT_ALLOWED", "UNAUTHORIZED", "FORBIDDEN", "TOO_LARGE"}
+var lasting = []string{"INVALID", "MALFORMED", "BAD_", "UNSUPPORTED", "NOT_ALLOWED", "UNAUTHORIZED",
+	"FORBIDDEN", "TOO_LARGE"}
 
 func hasCode(text string, codes []string) bool {
 	for _, c := range codes {

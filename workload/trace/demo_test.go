@@ -28,7 +28,8 @@ func TestDemo(t *testing.T) {
 	for _, j := range tr.Jobs {
 		g := j.Tasks[0]
 		s := g.Duration.Seconds() * float64(g.Count)
-		offered[0], offered[1], offered[2] = offered[0]+float64(g.GPUs)*s, offered[1]+float64(g.VCores)*s, offered[2]+float64(g.MemoryMB)*s
+		offered[0], offered[1], offered[2] = offered[0]+float64(g.GPUs)*s, offered[1]+float64(g.VCores)*s,
+			offered[2]+float64(g.MemoryMB)*s
 		if g.GPUs >= 4 {
 			large++
 		}

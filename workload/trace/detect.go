@@ -81,7 +81,8 @@ func formatOfField(name string) string {
 	case "nodes", "rack":
 		return "nodes"
 	}
-	if strings.HasPrefix(name, "job.") || strings.HasPrefix(name, "num.") || name == "am.type" || name == "yarn.sls.am.type" {
+	if strings.HasPrefix(name, "job.") || strings.HasPrefix(name, "num.") || name == "am.type" ||
+		name == "yarn.sls.am.type" {
 		return FormatSLS
 	}
 	return ""
@@ -92,5 +93,6 @@ func nodeFile(file string) error {
 }
 
 func unknown(file, why string) error {
-	return fmt.Errorf("%w: %s: %s; name the format, one of %s", ErrUnknownFormat, file, why, strings.Join(Formats()[1:], ", "))
+	return fmt.Errorf("%w: %s: %s; name the format, one of %s", ErrUnknownFormat, file, why,
+		strings.Join(Formats()[1:], ", "))
 }

@@ -45,7 +45,8 @@ func sound(t *testing.T, tr *Trace) {
 		}
 		before = j.Submit
 		for i, g := range j.Tasks {
-			if g.Count < 1 || g.MemoryMB < 1 || g.VCores < 1 || g.GPUs < 0 || g.Duration <= 0 || g.Delay < 0 || g.After < -1 || g.After >= i {
+			if g.Count < 1 || g.MemoryMB < 1 || g.VCores < 1 || g.GPUs < 0 || g.Duration <= 0 || g.Delay < 0 || g.After < -1 ||
+				g.After >= i {
 				t.Fatalf("group of %s makes no sense: %+v", j.Name, g)
 			}
 			if n := len(g.Durations); n != 0 && n != g.Count {

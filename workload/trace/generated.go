@@ -45,7 +45,8 @@ var generators = map[string]generator{
 }
 
 func googleTasks(rng *rand.Rand, seconds func() float64) TaskGroup {
-	g := TaskGroup{Count: int(min(math.Pow(1-rng.Float64(), -1/1.1), 400)), MemoryMB: MinMemoryMB << rng.IntN(4), VCores: 1 + int64(rng.IntN(3))}
+	g := TaskGroup{Count: int(min(math.Pow(1-rng.Float64(), -1/1.1), 400)), MemoryMB: MinMemoryMB << rng.IntN(4),
+		VCores: 1 + int64(rng.IntN(3))}
 	g.durations(seconds)
 	return g
 }
@@ -91,7 +92,8 @@ func (r *reader) generate(name string) {
 			return min(medians[program]*math.Exp(g.within*rng.NormFloat64()), g.longest)
 		})
 		tasks.Priority, tasks.After = 1, -1
-		r.out.Jobs = append(r.out.Jobs, Job{Submit: g.arrival(rng), Name: fmt.Sprintf("program-%c", 'a'+program%26) + fmt.Sprintf("%c", 'a'+program/26),
+		r.out.Jobs = append(r.out.Jobs, Job{Submit: g.arrival(rng),
+			Name: fmt.Sprintf("program-%c", 'a'+program%26) + fmt.Sprintf("%c", 'a'+program/26),
 			User: userOf(program), Queue: g.queues[q], Tasks: []TaskGroup{tasks}})
 	}
 	for i := range g.count {

@@ -35,7 +35,8 @@ func (r *reader) readOpenB() error {
 	timed := slices.ContainsFunc(openbTimes, t.has) // all of them or none
 	for _, col := range openbTimes {
 		if timed && !t.has(col) {
-			return &Error{r.file, 1, 1, col, "column missing in the header", "all of " + strings.Join(openbTimes, ",") + ", or none"}
+			return &Error{r.file, 1, 1, col, "column missing in the header",
+				"all of " + strings.Join(openbTimes, ",") + ", or none"}
 		}
 	}
 	c := openbCount{}
@@ -128,7 +129,8 @@ func openbQueue(gpus int64, qos string, timed bool) string {
 func (r *reader) openbNotes(timed bool, c openbCount) {
 	if timed {
 		r.note("%d of %d tasks never ran and are kept out", c.neverRan, r.out.Rows)
-		r.note("run time: deletion − start; queue: 2 GPUs and more root.train, LS root.online, BE root.batch, others root.adhoc")
+		r.note(
+			"run time: deletion − start; queue: 2 GPUs and more root.train, LS root.online, BE root.batch, others root.adhoc")
 	} else {
 		r.note("queue: 2 GPUs and more root.train, 1 root.online, none root.batch")
 	}

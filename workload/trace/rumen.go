@@ -62,8 +62,10 @@ func (r *reader) rumenJob(o object, c *rumenCount) (Job, error) {
 		Queue:    o.queue("queue"),
 		Priority: rumenPriority(o),
 	}
-	maps := groupKey{memoryMB: max(o.whole("jobMapMB", -1, -1, maxMemoryMB), MinMemoryMB), vcores: 1, priority: slsMapPriority}
-	reduces := groupKey{stage: 1, memoryMB: max(o.whole("jobReduceMB", -1, -1, maxMemoryMB), MinMemoryMB), vcores: 1, priority: slsReducePriority}
+	maps := groupKey{memoryMB: max(o.whole("jobMapMB", -1, -1, maxMemoryMB), MinMemoryMB), vcores: 1,
+		priority: slsMapPriority}
+	reduces := groupKey{stage: 1, memoryMB: max(o.whole("jobReduceMB", -1, -1, maxMemoryMB), MinMemoryMB), vcores: 1,
+		priority: slsReducePriority}
 	list := rumenTasks(o.list("mapTasks"), maps, c)
 	list = append(list, rumenTasks(o.list("reduceTasks"), reduces, c)...)
 	job.Tasks = groupUp(list)

@@ -50,7 +50,8 @@ func newSynthWorkload(o object) synthWorkload {
 }
 
 func newSynthClass(o object) synthClass {
-	c := synthClass{weight: o.number("class_weight", 0, 0, maxWeight), name: o.name("class_name", "class"), user: o.name("user_name", "default")}
+	c := synthClass{weight: o.number("class_weight", 0, 0, maxWeight), name: o.name("class_name", "class"),
+		user: o.name("user_name", "default")}
 	mapreduce := o.text("type", "mapreduce") == "mapreduce"
 	if !o.has("tasks") {
 		c.tasks = []synthTask{oldTask(o, "map", "m", 0, slsMapPriority), oldTask(o, "reduce", "r", 1, slsReducePriority)}

@@ -47,7 +47,8 @@ func openTable(file string, data []byte, wanted, extra []string) (*table, error)
 		name = strings.TrimSpace(name)
 		line, col := t.csv.FieldPos(i)
 		if !slices.Contains(wanted, name) && !slices.Contains(extra, name) {
-			return nil, &Error{file, line, col, name, "unknown column", "columns " + strings.Join(append(slices.Clone(wanted), extra...), ",")}
+			return nil, &Error{file, line, col, name, "unknown column",
+				"columns " + strings.Join(append(slices.Clone(wanted), extra...), ",")}
 		}
 		if _, twice := t.index[name]; twice {
 			return nil, &Error{file, line, col, name, "column named twice", "each column once"}

@@ -117,10 +117,12 @@ func TestSWIM(t *testing.T) {
 	want(t, "job0", tr.Jobs[0], Job{Submit: 10 * second, Name: "job0", User: "u01", Queue: "root.adhoc",
 		Tasks: []TaskGroup{{Count: 3, MemoryMB: 1024, VCores: 1, Duration: 5*second + 5354*ms, Priority: 20, After: -1}}})
 	// job1: 1.5 GiB need 12 maps of 128 MiB. 2 GiB need 2 reduces of 1 GiB that write 0.5 GiB each.
-	want(t, "job1", tr.Jobs[1], Job{Submit: 12 * second, Name: "job1", User: "u02", Queue: "root.batch", Tasks: []TaskGroup{
-		{Count: 12, MemoryMB: 1024, VCores: 1, Duration: 13 * second, Priority: 20, After: -1},
-		{Count: 2, MemoryMB: 2048, VCores: 1, Duration: 101 * second, Priority: 10, After: 0}}})
-	want(t, "job2", tr.Jobs[2].Tasks, []TaskGroup{{Count: 1, MemoryMB: 1024, VCores: 1, Duration: 5 * second, Priority: 20, After: -1}})
+	want(t, "job1", tr.Jobs[1], Job{Submit: 12 * second, Name: "job1", User: "u02", Queue: "root.batch",
+		Tasks: []TaskGroup{
+			{Count: 12, MemoryMB: 1024, VCores: 1, Duration: 13 * second, Priority: 20, After: -1},
+			{Count: 2, MemoryMB: 2048, VCores: 1, Duration: 101 * second, Priority: 10, After: 0}}})
+	want(t, "job2", tr.Jobs[2].Tasks, []TaskGroup{
+		{Count: 1, MemoryMB: 1024, VCores: 1, Duration: 5 * second, Priority: 20, After: -1}})
 	hasNote(t, tr, "at 16 MiB/s")
 }
 
@@ -128,28 +130,32 @@ func TestRumen(t *testing.T) {
 	tr := readSample(t, "rumen.json", DefaultOptions())
 	want(t, "jobs", tr.Jobs, []Job{
 		{Name: "job_1_0001", User: "amy", Queue: "root.q1", Tasks: []TaskGroup{
-			{Count: 1, MemoryMB: 1024, VCores: 1, Duration: 5 * time.Millisecond, Priority: 20, Hosts: []string{"h1"}, After: -1}}},
+			{Count: 1, MemoryMB: 1024, VCores: 1, Duration: 5 * time.Millisecond, Priority: 20,
+				Hosts: []string{"h1"}, After: -1}}},
 		{Submit: second / 2, Name: "job_1_0002", User: "bob", Queue: "root.q2", Priority: 1, Tasks: []TaskGroup{
 			{Count: 2, MemoryMB: 1024, VCores: 1, Duration: 3 * second, Durations: []time.Duration{2 * second, 4 * second},
 				Priority: 20, Hosts: []string{"h1", "h2"}, After: -1},
 			{Count: 1, MemoryMB: 3000, VCores: 1, Duration: second, Priority: 10, Hosts: []string{"h1"}, After: 0}}},
 	})
-	want(t, "nodes", tr.Nodes, []Node{{Name: "h1", Rack: "/r", MemoryMB: 10240, VCores: 10}, {Name: "h2", Rack: "/r", MemoryMB: 10240, VCores: 10}})
+	want(t, "nodes", tr.Nodes, []Node{{Name: "h1", Rack: "/r", MemoryMB: 10240, VCores: 10},
+		{Name: "h2", Rack: "/r", MemoryMB: 10240, VCores: 10}})
 	hasNote(t, tr, "1 tasks without an attempt")
 }
 
 func TestSLS(t *testing.T) {
 	tr := readSample(t, "sls.json", DefaultOptions())
 	dag := []TaskGroup{
-		{Count: 1, MemoryMB: 1024, VCores: 2, GPUs: 1, Duration: 400 * time.Millisecond, Priority: 20, Delay: 1500 * time.Millisecond, After: -1},
+		{Count: 1, MemoryMB: 1024, VCores: 2, GPUs: 1, Duration: 400 * time.Millisecond, Priority: 20,
+			Delay: 1500 * time.Millisecond, After: -1},
 		{Count: 1, MemoryMB: 1024, VCores: 1, Duration: 400 * time.Millisecond, Priority: 20, After: -1},
 	}
 	want(t, "jobs", tr.Jobs, []Job{
 		{Name: "job_2", User: "default", Queue: "root.q2", Tasks: dag},
 		{Name: "job_2-2", User: "default", Queue: "root.q2", Tasks: dag},
 		{Submit: 2 * second, Name: "job_1", User: "amy", Queue: "root.q1", Tasks: []TaskGroup{
-			{Count: 3, MemoryMB: 1024, VCores: 1, Duration: 2333 * time.Millisecond, Durations: []time.Duration{second, 3 * second, 3 * second},
-				Priority: 20, Hosts: []string{"node1", "node2", "node2"}, After: -1},
+			{Count: 3, MemoryMB: 1024, VCores: 1, Duration: 2333 * time.Millisecond,
+				Durations: []time.Duration{second, 3 * second, 3 * second},
+				Priority:  20, Hosts: []string{"node1", "node2", "node2"}, After: -1},
 			{Count: 1, MemoryMB: 2048, VCores: 1, Duration: 700 * time.Millisecond, Priority: 10, After: 0}}},
 	})
 	want(t, "nodes", len(tr.Nodes), 3)
@@ -168,7 +174,8 @@ func TestSynth(t *testing.T) {
 		if j.Submit < 10*second || j.Submit >= 60*second {
 			t.Errorf("%s at %v, outside the only bucket with a weight", j.Name, j.Submit)
 		}
-		want(t, "reduces", j.Tasks[1], TaskGroup{Count: 2, MemoryMB: 4096, VCores: 2, Duration: 20 * second, Priority: 10, After: 0})
+		want(t, "reduces", j.Tasks[1], TaskGroup{Count: 2, MemoryMB: 4096, VCores: 2, Duration: 20 * second,
+			Priority: 10, After: 0})
 		maps += j.Tasks[0].Count
 		for _, d := range j.Tasks[0].Durations {
 			mapSeconds += d.Seconds()
@@ -189,7 +196,8 @@ func TestSynthOldForm(t *testing.T) {
 	want(t, "jobs", len(tr.Jobs), 3)
 	g := tr.Jobs[0].Tasks
 	want(t, "groups: a job without reduces", len(g), 1)
-	want(t, "maps", []int64{int64(g[0].Count), g[0].MemoryMB, g[0].VCores, int64(g[0].Duration.Round(second) / second)}, []int64{5, 1536, 1, 10})
+	want(t, "maps", []int64{int64(g[0].Count), g[0].MemoryMB, g[0].VCores, int64(g[0].Duration.Round(second) / second)},
+		[]int64{5, 1536, 1, 10})
 }
 
 func TestNodeLists(t *testing.T) {

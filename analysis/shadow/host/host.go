@@ -75,8 +75,9 @@ func (s *Host) Start(properties []input.Property, in api.StartShadow) (*api.Shad
 			Remedy: "stop it with \"rmd shadow stop\", or choose another follower with --addr", Status: http.StatusConflict}
 	}
 	if s.Log.IsLeader() {
-		return nil, &api.Error{Code: api.CodeShadowOnLeader, Message: fmt.Sprintf("replica %s is the leader, which plans for the cluster", s.ID),
-			Remedy: "start the shadow on a follower: --addr with its address", Status: http.StatusConflict}
+		return nil, &api.Error{Code: api.CodeShadowOnLeader,
+			Message: fmt.Sprintf("replica %s is the leader, which plans for the cluster", s.ID),
+			Remedy:  "start the shadow on a follower: --addr with its address", Status: http.StatusConflict}
 	}
 	o := shadow.DefaultOptions()
 	o.Eager = s.Eager
@@ -189,7 +190,8 @@ func (s *Host) take(run *shadow.Shadow, b view.Batch, err error, quiet bool) (wh
 	case s.Log.IsLeader():
 		return "this replica became the leader"
 	case errors.As(err, &old):
-		return fmt.Sprintf("this replica has restored a snapshot, or the shadow fell behind: the events before index %d are gone", old.Oldest)
+		return fmt.Sprintf(
+			"this replica has restored a snapshot, or the shadow fell behind: the events before index %d are gone", old.Oldest)
 	case quiet:
 		err = run.Advance(s.Now().Add(-quietFor).UnixMilli())
 	case err == nil:

@@ -112,9 +112,11 @@ func (a *arranger) word(w string) error {
 		}
 	}
 	if nouns := nounsWith(a.subs, w); len(a.levels) == 1 && nouns != "" {
-		return clierr.New(clierr.CodeUnknownWord, "did you mean rmd "+nouns+" "+w+"? see rmd --help", "%q is not a command of %q", w, a.path())
+		return clierr.New(clierr.CodeUnknownWord, "did you mean rmd "+nouns+" "+w+"? see rmd --help",
+			"%q is not a command of %q", w, a.path())
 	}
-	return clierr.New(clierr.CodeUnknownWord, didYouMean(w, names, commandWords, "", a.path()+" --help"), "%q is not a command of %q", w, a.path())
+	return clierr.New(clierr.CodeUnknownWord, didYouMean(w, names, commandWords, "", a.path()+" --help"),
+		"%q is not a command of %q", w, a.path())
 }
 
 // flag finds the innermost command that has the flag w and records the flag there with its value.
@@ -173,7 +175,8 @@ func (a *arranger) unknown(w, name string) error {
 			names = append(names, f.Names()...)
 		}
 	}
-	return clierr.New(clierr.CodeUnknownFlag, didYouMean(name, names, flagWords, "-", a.path()+" --help"), "%q has no flag %s", a.path(), w)
+	return clierr.New(clierr.CodeUnknownFlag, didYouMean(name, names, flagWords, "-", a.path()+" --help"),
+		"%q has no flag %s", a.path(), w)
 }
 
 // once refuses a flag that is given twice with different values, unless the flag takes a list.

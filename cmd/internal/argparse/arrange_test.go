@@ -19,7 +19,8 @@ func testApp() *cli.App {
 		},
 		Commands: []*cli.Command{
 			{Name: "app", Subcommands: []*cli.Command{
-				{Name: "list", Aliases: []string{"ls"}, Flags: []cli.Flag{&cli.StringSliceFlag{Name: "state"}, &cli.BoolFlag{Name: "all"}, &cli.StringFlag{Name: "user"}}},
+				{Name: "list", Aliases: []string{"ls"}, Flags: []cli.Flag{&cli.StringSliceFlag{Name: "state"},
+					&cli.BoolFlag{Name: "all"}, &cli.StringFlag{Name: "user"}}},
 				{Name: "status"}, {Name: "explain"},
 				{Name: "kill", Flags: []cli.Flag{&cli.StringFlag{Name: "reason"}, &cli.IntFlag{Name: "count"}}},
 			}},

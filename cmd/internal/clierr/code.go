@@ -29,18 +29,23 @@ const (
 // byCode has the exit codes of the error codes whose exit code does not follow from the HTTP
 // status, and of those that can occur without an HTTP status.
 var byCode = map[string]int{
-	CodeFailed: exitcode.Failure, CodeUsage: exitcode.Usage, CodeUnknownWord: exitcode.Usage, CodeUnknownFlag: exitcode.Usage,
-	CodeNoReplica: exitcode.NoLeader, CodeTimedOut: exitcode.TimedOut, CodeNeedsYes: exitcode.Usage, CodeStopped: exitcode.Failure,
-	CodeConfig: exitcode.Usage, CodeCheck: exitcode.CheckFailed, CodeExists: exitcode.Refused, "NODE_EXISTS": exitcode.Refused, CodeFile: exitcode.Failure,
+	CodeFailed: exitcode.Failure, CodeUsage: exitcode.Usage, CodeUnknownWord: exitcode.Usage,
+	CodeUnknownFlag: exitcode.Usage,
+	CodeNoReplica:   exitcode.NoLeader, CodeTimedOut: exitcode.TimedOut, CodeNeedsYes: exitcode.Usage,
+	CodeStopped: exitcode.Failure,
+	CodeConfig:  exitcode.Usage, CodeCheck: exitcode.CheckFailed, CodeExists: exitcode.Refused,
+	"NODE_EXISTS": exitcode.Refused, CodeFile: exitcode.Failure,
 	CodeTrace: exitcode.Usage, CodeUntrusted: exitcode.NotAllowed,
 
 	"NOT_FOUND": exitcode.NotFound, "TOO_OLD": exitcode.NotFound,
 	"NO_LEADER": exitcode.NoLeader, "NOT_READY": exitcode.NoLeader,
 	"TIMEOUT": exitcode.TimedOut, "UNKNOWN_OUTCOME": exitcode.TimedOut,
-	"NOT_ALLOWED": exitcode.NotAllowed, "HOST_NOT_ALLOWED": exitcode.NotAllowed, "UNAUTHENTICATED": exitcode.NotAllowed, "TOO_MANY_REQUESTS": exitcode.Failure,
-	"NO_SUCH_TOKEN": exitcode.NotFound, "TOKEN_EXISTS": exitcode.Refused, "NO_ADMIN_LEFT": exitcode.Refused,
+	"NOT_ALLOWED": exitcode.NotAllowed, "HOST_NOT_ALLOWED": exitcode.NotAllowed, "UNAUTHENTICATED": exitcode.NotAllowed,
+	"TOO_MANY_REQUESTS": exitcode.Failure,
+	"NO_SUCH_TOKEN":     exitcode.NotFound, "TOKEN_EXISTS": exitcode.Refused, "NO_ADMIN_LEFT": exitcode.Refused,
 	"INVALID_REQUEST": exitcode.Usage, "UNKNOWN_FIELD": exitcode.Usage, "OUT_OF_RANGE": exitcode.Usage,
-	"BUSY": exitcode.Failure, "NOT_AVAILABLE": exitcode.Failure, "TOO_LARGE": exitcode.Failure, "INTERNAL": exitcode.Failure,
+	"BUSY": exitcode.Failure, "NOT_AVAILABLE": exitcode.Failure, "TOO_LARGE": exitcode.Failure,
+	"INTERNAL": exitcode.Failure,
 
 	"NOT_INITIALIZED": exitcode.Refused, "ALREADY_INITIALIZED": exitcode.Refused, "CLUSTER_ID_DIFFERS": exitcode.Refused,
 	"CLUSTER_NAME_DIFFERS": exitcode.Refused, "ID_IN_USE": exitcode.Refused, "ADDRESS_IN_USE": exitcode.Refused,
@@ -48,11 +53,16 @@ var byCode = map[string]int{
 	"VERSION_TOO_OLD": exitcode.Refused, "REMOVED": exitcode.Refused, "NOT_CAUGHT_UP": exitcode.Refused,
 	"WOULD_LEAVE_NO_VOTER": exitcode.Refused, "WOULD_LOSE_QUORUM": exitcode.Refused, "NOT_A_VOTER": exitcode.Refused,
 	"ALREADY_VOTER": exitcode.Refused, "NOT_HEALTHY": exitcode.Refused, "TOO_MANY_REPLICAS": exitcode.Refused,
-	"PEER_UNREACHABLE": exitcode.NoLeader, "SNAPSHOT_DAMAGED": exitcode.CheckFailed, "LIVE_PEER": exitcode.Refused, "VOTERS_LEFT": exitcode.Refused, "IN_USE": exitcode.Refused,
-	"QUEUE_NOT_LEAF": exitcode.Refused, "QUEUE_AMBIGUOUS": exitcode.Refused, "QUEUE_STOPPED": exitcode.Refused, "QUEUE_FULL": exitcode.Refused, "PLACEMENT_REJECTED": exitcode.Refused, "QUEUE_NOT_CREATED": exitcode.Refused, "QUEUE_NOT_MAPPED": exitcode.Refused, "PRIORITY_TOO_HIGH": exitcode.NotAllowed,
-	"NEVER_FITS": exitcode.Refused, "INVALID_ASK": exitcode.Refused, "INVALID_QUEUES": exitcode.Refused, "VERSION_CONFLICT": exitcode.Refused,
-	"ALREADY_ENDED": exitcode.Refused, "ALREADY_DONE": exitcode.Refused, "NOT_REGISTERED": exitcode.Refused, "WRONG_RESPONSE": exitcode.Refused,
-	"KEY_REUSED": exitcode.Refused,
+	"PEER_UNREACHABLE": exitcode.NoLeader, "SNAPSHOT_DAMAGED": exitcode.CheckFailed, "LIVE_PEER": exitcode.Refused,
+	"VOTERS_LEFT": exitcode.Refused, "IN_USE": exitcode.Refused,
+	"QUEUE_NOT_LEAF": exitcode.Refused, "QUEUE_AMBIGUOUS": exitcode.Refused, "QUEUE_STOPPED": exitcode.Refused,
+	"QUEUE_FULL": exitcode.Refused, "PLACEMENT_REJECTED": exitcode.Refused, "QUEUE_NOT_CREATED": exitcode.Refused,
+	"QUEUE_NOT_MAPPED": exitcode.Refused, "PRIORITY_TOO_HIGH": exitcode.NotAllowed,
+	"NEVER_FITS": exitcode.Refused, "INVALID_ASK": exitcode.Refused, "INVALID_QUEUES": exitcode.Refused,
+	"VERSION_CONFLICT": exitcode.Refused,
+	"ALREADY_ENDED":    exitcode.Refused, "ALREADY_DONE": exitcode.Refused, "NOT_REGISTERED": exitcode.Refused,
+	"WRONG_RESPONSE": exitcode.Refused,
+	"KEY_REUSED":     exitcode.Refused,
 }
 
 // ForCode returns the exit code for an error code. For an error code that this program does not

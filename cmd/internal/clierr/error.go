@@ -68,7 +68,8 @@ func From(err error) *Error {
 	case errors.As(err, &asked):
 		return &Error{Code: asked.Code, What: asked.What, Do: asked.Do, Err: err}
 	case errors.As(err, &doc):
-		return &Error{Code: doc.Code, What: doc.Message, Do: doc.Remedy, Details: doc.Details, Exit: ForCode(doc.Code, doc.Status), Err: err}
+		return &Error{Code: doc.Code, What: doc.Message, Do: doc.Remedy, Details: doc.Details,
+			Exit: ForCode(doc.Code, doc.Status), Err: err}
 	case errors.As(err, &fatal):
 		return &Error{Code: CodeFailed, What: err.Error(), Exit: fatal.Code, Err: err}
 	case errors.As(err, &refused):

@@ -22,7 +22,9 @@ var list = List[thing]{
 	Name: func(t thing) string { return t.ID },
 	Columns: []Column[thing]{
 		{Head: "ID", Text: func(t thing) string { return t.ID }},
-		{Head: "COUNT", Text: func(t thing) string { return Number(t.Count) }, Key: func(t thing) float64 { return float64(t.Count) }, Right: true},
+		{Head: "COUNT", Text: func(t thing) string { return Number(t.Count) }, Key: func(t thing) float64 {
+			return float64(t.Count)
+		}, Right: true},
 		{Head: "NOTE", Text: func(t thing) string { return t.Note }, Shrink: true},
 		{Head: "MORE", Text: func(t thing) string { return "m" }, Wide: true},
 	},
@@ -109,7 +111,8 @@ func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		Count(uint64(1234567)): "1,234,567", Count(-1234): "-1,234", Count(12): "12",
 		Bytes(512): "512B", Bytes(11 << 20): "11MiB", Bytes(3 << 29): "1.5GiB",
-		Span(242 * time.Second): "4m02s", Span(350 * time.Millisecond): "350ms", Span(192 * time.Minute): "3h12m", Span(76 * time.Hour): "3d04h",
+		Span(242 * time.Second): "4m02s", Span(350 * time.Millisecond): "350ms", Span(192 * time.Minute): "3h12m",
+		Span(76 * time.Hour):       "3d04h",
 		Digest("9f1c0000000000e2"): "9f1c…e2", Percent(41.4): "41%", Percent(2.25): "2.2%",
 		Cut("application_1780000000000_0107", 16): "applicat…00_0107",
 	} {
@@ -125,7 +128,8 @@ func TestControlCharacters(t *testing.T) {
 	if err := WriteFacts(&b, []Fact{{"name", "a\x1b[2Jb\u009b31m\u202e"}, {"empty", ""}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String() + oneLine("x\ny\x1b"); strings.ContainsAny(got, "\x1b\u009b\u202e") || strings.Contains(got, "empty") {
+	if got := b.String() + oneLine("x\ny\x1b"); strings.ContainsAny(got, "\x1b\u009b\u202e") ||
+		strings.Contains(got, "empty") {
 		t.Errorf("written: %q, want no control characters and not the empty fact", got)
 	}
 }

@@ -14,7 +14,8 @@ func TestSpareColumns(t *testing.T) {
 		{Head: "NAME", Text: func(string) string { return "a-long-name" }, Shrink: true, Spare: true},
 		{Head: "WHY", Text: func(string) string { return "there is no room for it" }, Shrink: true, Spare: true},
 	}}
-	for width, want := range map[int]string{0: "ID NAME WHY", 60: "ID NAME WHY", 40: "ID NAME WHY", 39: "ID NAME", 29: "ID"} {
+	for width, want := range map[int]string{0: "ID NAME WHY", 60: "ID NAME WHY", 40: "ID NAME WHY",
+		39: "ID NAME", 29: "ID"} {
 		var b bytes.Buffer
 		if err := list.Write(&b, []string{"12345678901234567890"}, Options{Width: width}); err != nil {
 			t.Fatal(err)
@@ -25,7 +26,8 @@ func TestSpareColumns(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := list.Write(&b, []string{"12345678901234567890"}, Options{Width: 20, Columns: []string{"why"}}); err != nil || !strings.HasPrefix(b.String(), "WHY") {
+	if err := list.Write(&b, []string{"12345678901234567890"}, Options{Width: 20, Columns: []string{"why"}}); err != nil ||
+		!strings.HasPrefix(b.String(), "WHY") {
 		t.Errorf("Write of the spare column WHY: %v, %q; want no error and output that begins with WHY", err, b.String())
 	}
 }
@@ -45,7 +47,8 @@ func TestWidthSaysWhatItCuts(t *testing.T) {
 		{Options{Width: 40}, "40 columns have no room for all of WHY; -o wide shows everything"},
 		{Options{Width: 20}, "20 columns have no room for all of NAME, WHY; -o wide shows everything"},
 		{Options{Width: 20, Columns: []string{"why"}}, "20 columns have no room for all of WHY; -o wide shows everything"},
-		{Options{Width: 100}, ""}, {Options{}, ""}, {Options{Width: 20, Format: Wide}, ""}, {Options{Width: 20, Format: JSONL}, ""},
+		{Options{Width: 100}, ""}, {Options{}, ""}, {Options{Width: 20, Format: Wide}, ""},
+		{Options{Width: 20, Format: JSONL}, ""},
 	} {
 		said := ""
 		c.o.Note = func(text string) { said += text }

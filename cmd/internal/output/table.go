@@ -61,7 +61,8 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 		}
 	}
 	if len(lost) > 0 && o.Note != nil && err == nil {
-		o.Note(fmt.Sprintf("%d columns have no room for all of %s; -o wide shows everything", limit, strings.Join(lost, ", ")))
+		o.Note(fmt.Sprintf("%d columns have no room for all of %s; -o wide shows everything", limit,
+			strings.Join(lost, ", ")))
 	}
 	return err
 }

@@ -40,8 +40,10 @@ func (s *Tables) CheckMasters() error {
 	s.Apps.Each(func(_ record.AppSlot, a *record.App) bool {
 		switch {
 		case a.MasterNumber == 0 && a.MasterNode != 0, a.MasterNumber > a.NextNumber,
-			a.MasterNumber != 0 && a.MasterNode == 0 && !s.amGone(a) && !s.Meta.ForeignContainer(a.MasterNumber): // NodeForgotten clears MasterNode when the AM has ended; after a takeover the node has not registered yet
-			err = fmt.Errorf("%s has the AM container %d on node %d, its next number is %d", a.ID, a.MasterNumber, a.MasterNode, a.NextNumber+1)
+			// NodeForgotten clears MasterNode when the AM has ended; after a takeover the node has not registered yet
+			a.MasterNumber != 0 && a.MasterNode == 0 && !s.amGone(a) && !s.Meta.ForeignContainer(a.MasterNumber):
+			err = fmt.Errorf("%s has the AM container %d on node %d, its next number is %d", a.ID, a.MasterNumber, a.MasterNode,
+				a.NextNumber+1)
 		case a.LaunchedMillis != 0 && a.MasterNumber == 0:
 			err = fmt.Errorf("%s says that its AM was launched and has none", a.ID)
 		case a.Progress > record.WholeProgress:
@@ -49,8 +51,10 @@ func (s *Tables) CheckMasters() error {
 		case a.AttemptState == record.AttemptFinishing && (a.Asks != 0 || a.Undelivered != 0 || a.Reservations != 0):
 			err = fmt.Errorf("the AM of %s has unregistered, and still has asks, undelivered containers or reservations", a.ID)
 		}
-		if k := a.Details().ClientKey; k.Algorithm >= yarn.HMACs || len(k.Bytes) > 0 && a.AttemptState != record.AttemptRegistered && a.AttemptState != record.AttemptFinishing {
-			err = fmt.Errorf("the key of the clients of %s has %d bytes and algorithm %d; its attempt is in state %d", a.ID, len(k.Bytes), k.Algorithm, a.AttemptState)
+		if k := a.Details().ClientKey; k.Algorithm >= yarn.HMACs ||
+			len(k.Bytes) > 0 && a.AttemptState != record.AttemptRegistered && a.AttemptState != record.AttemptFinishing {
+			err = fmt.Errorf("the key of the clients of %s has %d bytes and algorithm %d; its attempt is in state %d", a.ID,
+				len(k.Bytes), k.Algorithm, a.AttemptState)
 		}
 		return err == nil
 	})
@@ -76,7 +80,8 @@ func (s *Tables) CheckSecrets() error {
 			case key.ID == 0 || which == yarn.KeyAMRM && s.Meta.ImportEpoch > 0: // a key of another ResourceManager may have any id
 				continue
 			case key.ID <= last || key.ID > s.Meta.NextKey || k.Current.ID == 0:
-				return fmt.Errorf("the %s keys are %d, %d and %d; the last made is %d", which, k.Previous.ID, k.Current.ID, k.Next.ID, s.Meta.NextKey)
+				return fmt.Errorf("the %s keys are %d, %d and %d; the last made is %d", which, k.Previous.ID, k.Current.ID,
+					k.Next.ID, s.Meta.NextKey)
 			}
 			last = key.ID
 		}
@@ -86,7 +91,8 @@ func (s *Tables) CheckSecrets() error {
 	s.Delegations.Each(func(slot record.DelegationSlot, t *record.DelegationToken) bool {
 		switch {
 		case t.Sequence == 0 || t.Sequence > s.Meta.NextToken || s.Delegations.At(t.Sequence) != slot:
-			err = fmt.Errorf("delegation token %d at slot %d is found at %d; the last is %d", t.Sequence, slot, s.Delegations.At(t.Sequence), s.Meta.NextToken)
+			err = fmt.Errorf("delegation token %d at slot %d is found at %d; the last is %d", t.Sequence, slot,
+				s.Delegations.At(t.Sequence), s.Meta.NextToken)
 		case t.KeyID == 0 || (t.KeyID != k.Current.ID && t.KeyID != k.Previous.ID):
 			err = fmt.Errorf("delegation token %d is signed with key %d, which is not kept", t.Sequence, t.KeyID)
 		case t.ExpiresMillis > t.MaxMillis:

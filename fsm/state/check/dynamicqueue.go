@@ -32,7 +32,8 @@ func (s *Tables) CheckDynamicQueues() error {
 		return err == nil
 	})
 	if err == nil && (newest != s.DynamicQueues.Newest || set != s.DynamicQueues.Hash) {
-		err = fmt.Errorf("the newest dynamic queue is %d of set %x, not %d of %x", newest, set, s.DynamicQueues.Newest, s.DynamicQueues.Hash)
+		err = fmt.Errorf("the newest dynamic queue is %d of set %x, not %d of %x", newest, set, s.DynamicQueues.Newest,
+			s.DynamicQueues.Hash)
 	}
 	s.Queues.Each(func(slot record.QueueSlot, q *record.Queue) bool {
 		if err == nil && !slices.IsSortedFunc(q.Children, s.DynamicQueues.CompareChildren) {

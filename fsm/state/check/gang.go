@@ -34,9 +34,11 @@ func (s *Tables) checkGang(app record.AppSlot, g *record.Gang) error {
 		asked = s.Asks.Get(ask).Count
 	}
 	switch {
-	case !g.Spec.Valid() || g.State > record.GangOver || (g.Left > 0) != (g.State == record.GangStarting) || g.Left > g.Spec.Count:
+	case !g.Spec.Valid() || g.State > record.GangOver || (g.Left > 0) != (g.State == record.GangStarting) ||
+		g.Left > g.Spec.Count:
 		return fmt.Errorf("the gang of %s is %+v", a.ID, g)
-	case g.HoldsBack() && (g.Bound != (asked > 0) || (g.State == record.GangWaiting) != (g.Bound && asked >= g.Spec.Count)):
+	case g.HoldsBack() && (g.Bound != (asked > 0) ||
+		(g.State == record.GangWaiting) != (g.Bound && asked >= g.Spec.Count)):
 		return fmt.Errorf("the gang of %s is in state %d with %d asked", a.ID, g.State, asked)
 	case (g.State == record.GangWaiting) != (g.SinceMillis != 0) && g.HoldsBack():
 		return fmt.Errorf("the gang of %s waits since %d in state %d", a.ID, g.SinceMillis, g.State)

@@ -24,7 +24,8 @@ func (s *Tables) CheckLabels() error {
 		case s.LabelUses.At(u.LabelUseKey) != slot:
 			err = fmt.Errorf("the use of label %d by queue %d, user %d is there twice", u.Label, u.Queue, u.User)
 		case u.Use != want[u.LabelUseKey] || u.Use == record.Use{}:
-			err = fmt.Errorf("queue %d, user %d says %+v of label %d; the applications sum to %+v", u.Queue, u.User, u.Use, u.Label, want[u.LabelUseKey])
+			err = fmt.Errorf("queue %d, user %d says %+v of label %d; the applications sum to %+v", u.Queue, u.User, u.Use,
+				u.Label, want[u.LabelUseKey])
 		}
 		return err == nil
 	})
@@ -57,7 +58,8 @@ func (s *Tables) checkLabelTotals() error {
 		case l.Name == "" || s.Labels.Find(l.Name) != slot:
 			err = fmt.Errorf("label %d has no name, or that of another one", slot)
 		case l.Total != w.total || l.Nodes != w.nodes:
-			err = fmt.Errorf("label %s says %s on %d nodes; its nodes sum to %s on %d", l.Name, l.Total, l.Nodes, w.total, w.nodes)
+			err = fmt.Errorf("label %s says %s on %d nodes; its nodes sum to %s on %d", l.Name, l.Total, l.Nodes,
+				w.total, w.nodes)
 		}
 		return err == nil
 	})
@@ -139,7 +141,8 @@ func (s *Tables) sumLabelUses() map[record.LabelUseKey]record.Use {
 
 // withoutLabels subtracts the use of labels' partitions from sums over all partitions. The sums of
 // the default partition remain.
-func (s *Tables) withoutLabels(users *table.Scratch[record.UserSlot, record.User], queues *table.Scratch[record.QueueSlot, record.Queue]) {
+func (s *Tables) withoutLabels(users *table.Scratch[record.UserSlot, record.User],
+	queues *table.Scratch[record.QueueSlot, record.Queue]) {
 	for k, u := range s.sumLabelUses() { // order is harmless: sums
 		if k.User != 0 && users != nil {
 			w := users.At(k.User)
@@ -147,7 +150,8 @@ func (s *Tables) withoutLabels(users *table.Scratch[record.UserSlot, record.User
 		}
 		if k.Queue != 0 && queues != nil {
 			w := queues.At(k.Queue)
-			w.Used, w.Reserved, w.Pending, w.AMUsed = w.Used.Sub(u.Used), w.Reserved.Sub(u.Reserved), w.Pending.Sub(u.Pending), w.AMUsed.Sub(u.AMUsed)
+			w.Used, w.Reserved, w.Pending, w.AMUsed = w.Used.Sub(u.Used), w.Reserved.Sub(u.Reserved), w.Pending.Sub(u.Pending),
+				w.AMUsed.Sub(u.AMUsed)
 		}
 	}
 }

@@ -14,7 +14,8 @@ func (s *Tables) CheckLeases() error {
 		c := s.Containers.Get(slot)
 		r := s.Reservations.Find(l.Reservation)
 		if !c.State.Live() || !c.OnNode || c.AM || r == 0 || s.Reservations.Get(r).Node != c.Node || l.DeadlineMillis < 0 {
-			err = fmt.Errorf("container %s is %s and has a lease of r%d until %d", s.Apps.ContainerID(c), c.State, l.Reservation, l.DeadlineMillis)
+			err = fmt.Errorf("container %s is %s and has a lease of r%d until %d", s.Apps.ContainerID(c), c.State, l.Reservation,
+				l.DeadlineMillis)
 		}
 		return err == nil
 	})

@@ -52,8 +52,9 @@ func (s *Tables) CheckLists() error {
 		containers: walker{"containers", s.Containers.Len()}, undelivered: walker{what: "undelivered containers"},
 		onNode: walker{what: "containers on nodes"}, reservations: walker{"reservations", s.Reservations.Len()},
 		bans: walker{"reservation bans", s.ReservationBans.Len()}, requests: walker{"requests", s.Requests.Len()},
-		nodeApps: walker{"node applications", s.NodeApplications.Len()}, appNodes: walker{what: "node applications of running applications"},
-		ended: walker{"attempts", s.Attempts.Len()},
+		nodeApps: walker{"node applications", s.NodeApplications.Len()},
+		appNodes: walker{what: "node applications of running applications"},
+		ended:    walker{"attempts", s.Attempts.Len()},
 	}
 	diagnostics := 0
 	s.Containers.Each(func(_ record.ContainerSlot, c *record.Container) bool {
@@ -81,7 +82,8 @@ func (s *Tables) CheckLists() error {
 	if err := w.remembered(); err != nil {
 		return err
 	}
-	for _, l := range []*walker{&w.asks, &w.locations, &w.containers, &w.undelivered, &w.onNode, &w.reservations, &w.bans, &w.requests, &w.nodeApps, &w.appNodes, &w.ended} {
+	for _, l := range []*walker{&w.asks, &w.locations, &w.containers, &w.undelivered, &w.onNode, &w.reservations, &w.bans,
+		&w.requests, &w.nodeApps, &w.appNodes, &w.ended} {
 		if err := l.end(); err != nil {
 			return err
 		}

@@ -40,7 +40,8 @@ func (s *Tables) CheckNodeApplications() error {
 	})
 	s.Containers.Each(func(_ record.ContainerSlot, c *record.Container) bool {
 		a := s.Apps.Get(c.App)
-		if err == nil && c.OnNode && !a.State.Ended() && s.Nodes.Get(c.Node).NodeManager && s.NodeApplications.Find(a.ID, c.Node) == 0 {
+		if err == nil && c.OnNode && !a.State.Ended() && s.Nodes.Get(c.Node).NodeManager &&
+			s.NodeApplications.Find(a.ID, c.Node) == 0 {
 			err = fmt.Errorf("a container of %s is on %s, which has no node application for it", a.ID, s.Nodes.Get(c.Node).ID)
 		}
 		if err == nil && c.Signal != 0 && (!c.OnNode || !c.State.Live()) {

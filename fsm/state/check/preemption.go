@@ -14,10 +14,13 @@ func (s *Tables) CheckPreemptions() error {
 	s.Preemptions.Each(func(slot record.ContainerSlot, p *record.Preemption) bool {
 		c := s.Containers.Get(slot)
 		switch {
-		case !c.State.Live() || !c.OnNode || !p.Cause.Known() || p.DeadlineMillis < p.AskedMillis || p.Under.Negative() || p.Over.Negative():
-			err = fmt.Errorf("container %s is %s and warned for %s until %d", s.Apps.ContainerID(c), c.State, p.Cause, p.DeadlineMillis)
+		case !c.State.Live() || !c.OnNode || !p.Cause.Known() || p.DeadlineMillis < p.AskedMillis || p.Under.Negative() ||
+			p.Over.Negative():
+			err = fmt.Errorf("container %s is %s and warned for %s until %d", s.Apps.ContainerID(c), c.State, p.Cause,
+				p.DeadlineMillis)
 		case p.Reservation != 0 && !s.Reservations.MakesRoom(slot, c, p.Reservation):
-			err = fmt.Errorf("container %s is warned for reservation r%d, which its end does not help", s.Apps.ContainerID(c), p.Reservation)
+			err = fmt.Errorf("container %s is warned for reservation r%d, which its end does not help", s.Apps.ContainerID(c),
+				p.Reservation)
 		case p.Cause == yarn.PreemptLease && !s.Leases.From(slot, p.Reservation):
 			err = fmt.Errorf("container %s is to give back what r%d has not lent it", s.Apps.ContainerID(c), p.Reservation)
 		case p.ToldIn == 0 && s.Apps.Get(c.App).AttemptState == record.AttemptRegistered && !c.Undelivered:

@@ -18,7 +18,8 @@ func (s *Tables) CheckRemovals() error {
 		case r.First == 0 || len(r.Containers) > record.MaxRemovals:
 			err = fmt.Errorf("node %s has to forget %d containers from number %d on", n.ID, len(r.Containers), r.First)
 		case len(r.Containers) > 0 && !n.TakesCommands():
-			err = fmt.Errorf("node %s is %s, NodeManager: %v, and has to forget %d containers", n.ID, n.State, n.NodeManager, len(r.Containers))
+			err = fmt.Errorf("node %s is %s, NodeManager: %v, and has to forget %d containers", n.ID, n.State, n.NodeManager,
+				len(r.Containers))
 		}
 		return err == nil
 	})

@@ -39,7 +39,8 @@ func (s *Tables) CheckResizes() error {
 		return true
 	})
 	if err == nil && (resized != s.Resizes.Len() || asks != 0 || reservations != 0) {
-		err = fmt.Errorf("%d containers are resized and there are %d resizes; %d asks and %d reservations too many", resized, s.Resizes.Len(), asks, reservations)
+		err = fmt.Errorf("%d containers are resized and there are %d resizes; %d asks and %d reservations too many", resized,
+			s.Resizes.Len(), asks, reservations)
 	}
 	return err
 }
@@ -48,13 +49,15 @@ func (s *Tables) CheckResizes() error {
 func (s *Tables) increaseMatches(r *record.Resize) bool {
 	c := s.Containers.Get(r.Container)
 	if r.Ask != 0 {
-		if k := s.Asks.Get(r.Ask); k.IncreaseOf != r.Container || k.App != c.App || k.Key != c.Key || k.Count > 1 || k.Reservations != count(r.Reservation != 0) {
+		if k := s.Asks.Get(r.Ask); k.IncreaseOf != r.Container || k.App != c.App || k.Key != c.Key || k.Count > 1 ||
+			k.Reservations != count(r.Reservation != 0) {
 			return false
 		}
 	}
 	if r.Reservation != 0 {
 		h := s.Reservations.Get(r.Reservation)
-		return r.Ask != 0 && h.IncreaseOf == r.Container && h.App == c.App && h.Node == c.Node && h.Container == c.Number && h.Attempt == c.Attempt
+		return r.Ask != 0 && h.IncreaseOf == r.Container && h.App == c.App && h.Node == c.Node && h.Container == c.Number &&
+			h.Attempt == c.Attempt
 	}
 	return true
 }

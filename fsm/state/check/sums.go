@@ -41,10 +41,12 @@ func (s *Tables) CheckReferences() error {
 		return ok || fail("application", slot)
 	})
 	s.Asks.Each(func(slot record.AskSlot, k *record.Ask) bool {
-		return (label(k.Label) && s.Apps.Has(k.App) && s.Asks.Valid(k.Next) && s.Locations.Valid(k.Locations)) || fail("ask", slot)
+		return (label(k.Label) && s.Apps.Has(k.App) && s.Asks.Valid(k.Next) && s.Locations.Valid(k.Locations)) ||
+			fail("ask", slot)
 	})
 	s.Resizes.Each(func(slot record.ResizeSlot, r *record.Resize) bool {
-		return (s.Containers.Has(r.Container) && s.Asks.Valid(r.Ask) && s.Reservations.Valid(r.Reservation)) || fail("resize", slot)
+		return (s.Containers.Has(r.Container) && s.Asks.Valid(r.Ask) && s.Reservations.Valid(r.Reservation)) ||
+			fail("resize", slot)
 	})
 	s.Locations.Each(func(slot record.LocationSlot, l *record.Location) bool {
 		return (s.Names.Has(l.Name) && s.Locations.Valid(l.Next)) || fail("location", slot)
@@ -73,7 +75,8 @@ func (s *Tables) CheckReferences() error {
 	s.Debts.Each(func(slot record.QueueSlot, d *record.Debts) bool {
 		ok := s.Queues.Has(slot) && len(*d) > 0
 		for i, of := range *d {
-			ok = ok && (of.Label == 0 || label(of.Label)) && of.SinceMillis <= s.Meta.NowMillis && (i == 0 || of.Label > (*d)[i-1].Label)
+			ok = ok && (of.Label == 0 || label(of.Label)) && of.SinceMillis <= s.Meta.NowMillis &&
+				(i == 0 || of.Label > (*d)[i-1].Label)
 		}
 		return ok || fail("debts", slot)
 	})
@@ -144,7 +147,8 @@ func (s *Tables) CheckNodes() error {
 		got := nodeSums{n.Allocated, n.Count, n.PendingCommands}
 		switch w := *sums.At(slot); {
 		case got != w:
-			err = fmt.Errorf("node %s says %s in %d containers, %d pending commands; its containers sum to %s in %d, %d pending commands",
+			err = fmt.Errorf(
+				"node %s says %s in %d containers, %d pending commands; its containers sum to %s in %d, %d pending commands",
 				n.ID, n.Allocated, n.Count, n.PendingCommands, w.size, w.count, w.commands)
 		case n.Reservation != 0 && s.Reservations.Get(n.Reservation).Node != slot:
 			err = fmt.Errorf("node %s names a reservation of another node", n.ID)
@@ -228,7 +232,8 @@ func (s *Tables) CheckApps() error {
 	})
 	s.Asks.Each(func(slot record.AskSlot, k *record.Ask) bool {
 		if err == nil && (*held.At(slot) != k.Reservations || k.Count < 0 || (k.Count == 0 && k.Reservations == 0)) {
-			err = fmt.Errorf("ask %+v of %s says %d reservations and holds %d", k.Key, s.Apps.Get(k.App).ID, k.Reservations, *held.At(slot))
+			err = fmt.Errorf("ask %+v of %s says %d reservations and holds %d", k.Key, s.Apps.Get(k.App).ID, k.Reservations,
+				*held.At(slot))
 		}
 		return err == nil
 	})
@@ -258,7 +263,8 @@ func (s *Tables) CheckUsers() error {
 		want := *sums.At(slot)
 		want.Queue, want.Name = u.Queue, u.Name
 		if *u != want {
-			err = fmt.Errorf("user %s of %s says %+v; the applications sum to %+v", s.Names.Text(u.Name), s.Queues.Get(u.Queue).Path, *u, want)
+			err = fmt.Errorf("user %s of %s says %+v; the applications sum to %+v", s.Names.Text(u.Name),
+				s.Queues.Get(u.Queue).Path, *u, want)
 		}
 		return err == nil
 	})
@@ -325,7 +331,10 @@ func (s *Tables) CheckMeta() error {
 		return fmt.Errorf("application %d is there and the next one is %d", high-1, s.Meta.NextApp)
 	}
 	high = 0
-	s.Reservations.Each(func(_ record.ReservationSlot, r *record.Reservation) bool { high = max(high, r.Number); return true })
+	s.Reservations.Each(func(_ record.ReservationSlot, r *record.Reservation) bool {
+		high = max(high, r.Number)
+		return true
+	})
 	if high > s.Meta.NextReservation {
 		return fmt.Errorf("reservation r%d is there and the last one made is r%d", high, s.Meta.NextReservation)
 	}
@@ -334,7 +343,8 @@ func (s *Tables) CheckMeta() error {
 			s.Meta.Cluster, s.Meta.UsableNodes, s.Meta.EndedApps, total, usable, ended)
 	}
 	if l := s.Nodes.FindLargest(); l != s.Nodes.Largest {
-		return fmt.Errorf("the largest of %d running nodes has %s; found %d and %s", s.Nodes.Largest.Count, s.Nodes.Largest.Most, l.Count, l.Most)
+		return fmt.Errorf("the largest of %d running nodes has %s; found %d and %s", s.Nodes.Largest.Count,
+			s.Nodes.Largest.Most, l.Count, l.Most)
 	}
 	return nil
 }

@@ -70,7 +70,8 @@ type tablePart[St any, S table.Slot, T any] struct {
 func (p tablePart[St, S, T]) Fork(from, to *St) { *p.of(to) = p.of(from).Fork() }
 
 // Rows returns the part of a table, whose records code encodes and decodes.
-func Rows[St any, S table.Slot, T any](id uint8, name string, of func(s *St) *table.Table[S, T], code func(r *T, c *codec.Coder)) Part[St] {
+func Rows[St any, S table.Slot, T any](id uint8, name string, of func(s *St) *table.Table[S, T],
+	code func(r *T, c *codec.Coder)) Part[St] {
 	return tablePart[St, S, T]{Copied[St]{Section[St]{
 		ID: id, Name: name,
 		Len: func(s *St) int { return of(s).Len() },
@@ -104,7 +105,8 @@ func (p keyedPart[St, S, T, R]) Reindex(s *St)     { p.of(s).Reindex() }
 func (p keyedPart[St, S, T, R]) Check(s *St) error { return p.of(s).Check(p.Contents.Name) }
 
 // Keyed is Rows for a table whose records are found by their keys.
-func Keyed[St any, S table.Slot, T any, R table.Record[T]](id uint8, name string, of func(s *St) *table.Keyed[S, T, R], code func(r *T, c *codec.Coder)) Part[St] {
+func Keyed[St any, S table.Slot, T any, R table.Record[T]](id uint8, name string, of func(s *St) *table.Keyed[S, T, R],
+	code func(r *T, c *codec.Coder)) Part[St] {
 	records := Rows(id, name, func(s *St) *table.Table[S, T] { return &of(s).Table }, code)
 	return keyedPart[St, S, T, R]{Copied[St]{records.Section()}, of}
 }
@@ -128,7 +130,8 @@ func Single[St any](id uint8, name string, code func(s *St, c *codec.Coder)) Par
 // More returns a part with additional fields for those records of a table for which has returns
 // true. Another part has the table itself. A field that a later version adds to a record gets such a
 // part, so that snapshots without it can still be read.
-func More[St any, S table.Slot, T any](id uint8, name string, of func(s *St) *table.Table[S, T], has func(r *T) bool, code func(r *T, c *codec.Coder)) Part[St] {
+func More[St any, S table.Slot, T any](id uint8, name string, of func(s *St) *table.Table[S, T], has func(r *T) bool,
+	code func(r *T, c *codec.Coder)) Part[St] {
 	each := func(s *St, f func(slot uint32) bool) {
 		of(s).Each(func(slot S, r *T) bool { return !has(r) || f(uint32(slot)) })
 	}

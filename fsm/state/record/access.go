@@ -130,12 +130,15 @@ func (a *Autopilot) Change(m *Meta, e *event.AutopilotSet) error {
 	if e.DeadServerMillis <= 0 || e.LastContactMillis <= 0 || e.StabilizationMillis < 0 {
 		return Broken(e, "a threshold is not positive")
 	}
-	*a = Autopilot{Set: true, CleanupDeadServers: e.CleanupDeadServers, DeadServerMillis: e.DeadServerMillis, MinQuorum: e.MinQuorum,
-		LastContactMillis: e.LastContactMillis, MaxTrailingLogs: e.MaxTrailingLogs, StabilizationMillis: e.StabilizationMillis}
+	*a = Autopilot{Set: true, CleanupDeadServers: e.CleanupDeadServers, DeadServerMillis: e.DeadServerMillis,
+		MinQuorum:         e.MinQuorum,
+		LastContactMillis: e.LastContactMillis, MaxTrailingLogs: e.MaxTrailingLogs,
+		StabilizationMillis: e.StabilizationMillis}
 	if e.CleanupDeadServers {
 		m.Fold(1)
 	}
-	for _, v := range []uint64{uint64(e.DeadServerMillis), uint64(e.MinQuorum), uint64(e.LastContactMillis), e.MaxTrailingLogs, uint64(e.StabilizationMillis)} {
+	for _, v := range []uint64{uint64(e.DeadServerMillis), uint64(e.MinQuorum), uint64(e.LastContactMillis),
+		e.MaxTrailingLogs, uint64(e.StabilizationMillis)} {
 		m.Fold(v)
 	}
 	return nil
@@ -170,7 +173,8 @@ func (k *AccessTokens) Check() error {
 
 // Check checks that the settings fit together.
 func (a *Autopilot) Check() error {
-	if a.Set && (a.DeadServerMillis <= 0 || a.LastContactMillis <= 0 || a.StabilizationMillis < 0) || !a.Set && *a != (Autopilot{}) {
+	if a.Set && (a.DeadServerMillis <= 0 || a.LastContactMillis <= 0 || a.StabilizationMillis < 0) ||
+		!a.Set && *a != (Autopilot{}) {
 		return errors.New("autopilot's settings do not fit together")
 	}
 	return nil

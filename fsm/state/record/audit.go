@@ -78,7 +78,8 @@ func (t *Audit) After(after uint64) []AuditEntry {
 func (t *Audit) Record(m *Meta, e *event.Audited) error {
 	t.newest++
 	slot, a := t.Alloc()
-	*a = AuditEntry{Number: t.newest, AtMillis: m.NowMillis, Who: e.Who, From: e.From, Action: e.Action, Target: e.Target, Result: e.Result}
+	*a = AuditEntry{Number: t.newest, AtMillis: m.NowMillis, Who: e.Who, From: e.From, Action: e.Action, Target: e.Target,
+		Result: e.Result}
 	t.link(slot)
 	m.Fold(t.newest)
 	return nil

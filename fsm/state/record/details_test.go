@@ -19,7 +19,8 @@ func TestDetails(t *testing.T) {
 		})
 		d := AppDetails{Name: text.Draw(t, "name"), Type: text.Draw(t, "type"), Context: text.Draw(t, "context"),
 			Host: text.Draw(t, "host"), TrackingURL: text.Draw(t, "url"), Diagnostics: text.Draw(t, "diagnostics")}
-		d.ClientKey = MasterKey{Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "key"), Algorithm: rapid.SampledFrom([]yarn.HMAC{0, yarn.HMACs - 1}).Draw(t, "algorithm")}
+		d.ClientKey = MasterKey{Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "key"),
+			Algorithm: rapid.SampledFrom([]yarn.HMAC{0, yarn.HMACs - 1}).Draw(t, "algorithm")}
 		for range rapid.IntRange(0, 3).Draw(t, "tags") {
 			d.Tags = append(d.Tags, text.Draw(t, "tag"))
 		}
@@ -48,13 +49,15 @@ func TestDetails(t *testing.T) {
 func TestDetailsHideKey(t *testing.T) {
 	a := App{details: pack(AppDetails{Name: "word count", ClientKey: MasterKey{Bytes: []byte("secret")}})}
 	bare, details := a.Apart()
-	if text := fmt.Sprintf("%+v %v %+v", bare, details, details); strings.Contains(text, "secret") || strings.Contains(text, "115 101 99") || !strings.Contains(text, "ClientKey:key 0 (#") {
+	if text := fmt.Sprintf("%+v %v %+v", bare, details, details); strings.Contains(text, "secret") ||
+		strings.Contains(text, "115 101 99") || !strings.Contains(text, "ClientKey:key 0 (#") {
 		t.Error(text)
 	}
 }
 
 func BenchmarkDetails(b *testing.B) {
-	a := App{details: pack(AppDetails{Name: "word count", Type: "MAPREDUCE", Host: "node00017", TrackingURL: "http://node00017:40123"})}
+	a := App{details: pack(AppDetails{Name: "word count", Type: "MAPREDUCE", Host: "node00017",
+		TrackingURL: "http://node00017:40123"})}
 	for b.Loop() {
 		if a.Details().Name == "" {
 			b.Fatal("it has a name")

@@ -45,10 +45,11 @@ type Node struct {
 	// KnownMillis is when the node got its number, and DrainSinceMillis when its drain began, or 0
 	// if the node does not drain.
 	KnownMillis, DrainSinceMillis int64
-	SilentSinceMillis             int64        // when it was last heard, if it has missed heartbeats since; else 0
-	LastHeardMillis               int64        // when a node that sends no heartbeats any more was heard last; see HeardMillis
-	Removals                      RemovalsSlot // slot of its Removals; not in snapshots: follows from Removable
-	Label                         LabelSlot    // not in snapshots: follows from LabelledHosts
+	SilentSinceMillis             int64 // when it was last heard, if it has missed heartbeats since; else 0
+	// when a node that sends no heartbeats any more was heard last; see HeardMillis
+	LastHeardMillis int64
+	Removals        RemovalsSlot // slot of its Removals; not in snapshots: follows from Removable
+	Label           LabelSlot    // not in snapshots: follows from LabelledHosts
 }
 
 // Unallocated returns the free resources of the node. They are negative if its total was lowered.

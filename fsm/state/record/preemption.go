@@ -98,7 +98,8 @@ func (p *Preempted) Code(c *codec.Coder) {
 
 // Code encodes the record, or decodes into it.
 func (t *PreemptionTotals) Code(c *codec.Coder) {
-	for _, counts := range []*[yarn.MaxCauses]uint64{(*[yarn.MaxCauses]uint64)(&t.Preempted), (*[yarn.MaxCauses]uint64)(&t.Withdrawn), (*[yarn.MaxCauses]uint64)(&t.Unused)} {
+	for _, counts := range []*[yarn.MaxCauses]uint64{(*[yarn.MaxCauses]uint64)(&t.Preempted),
+		(*[yarn.MaxCauses]uint64)(&t.Withdrawn), (*[yarn.MaxCauses]uint64)(&t.Unused)} {
 		for i := range counts {
 			c.U64(&counts[i])
 		}

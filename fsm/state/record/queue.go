@@ -133,7 +133,8 @@ func (qs *Queues) Define(d event.QueueDefinition) QueueSlot {
 
 // Add adds a configuration, and drops the oldest beyond MaxQueueVersions.
 func (t *QueueVersions) Add(m *Meta, e *event.QueuesConfigured) {
-	v := QueueVersion{Version: e.Version, Kinds: e.Kinds, Dominant: e.Dominant, AtMillis: m.NowMillis, Author: e.Author, Comment: e.Comment}
+	v := QueueVersion{Version: e.Version, Kinds: e.Kinds, Dominant: e.Dominant, AtMillis: m.NowMillis, Author: e.Author,
+		Comment: e.Comment}
 	for _, p := range e.Properties {
 		v.Properties = append(v.Properties, Property(p))
 	}
@@ -149,14 +150,19 @@ func (q *Queue) Same(other *Queue) bool { return q.Path == other.Path }
 
 // Differs returns an error if the sums of the queue are not those of w.
 func (q *Queue) Differs(w *Queue) error {
-	if q.Used != w.Used || q.Reserved != w.Reserved || q.Pending != w.Pending || q.AMUsed != w.AMUsed || q.Containers != w.Containers {
-		return fmt.Errorf("queue %s says used %s reserved %s pending %s am %s in %d; its applications sum to %s, %s, %s, %s in %d",
+	if q.Used != w.Used || q.Reserved != w.Reserved || q.Pending != w.Pending || q.AMUsed != w.AMUsed ||
+		q.Containers != w.Containers {
+		return fmt.Errorf(
+			"queue %s says used %s reserved %s pending %s am %s in %d; its applications sum to %s, %s, %s, %s in %d",
 			q.Path, q.Used, q.Reserved, q.Pending, q.AMUsed, q.Containers, w.Used, w.Reserved, w.Pending, w.AMUsed, w.Containers)
 	}
-	if q.ActiveApps != w.ActiveApps || q.PendingApps != w.PendingApps || q.NonRunnableApps != w.NonRunnableApps || q.Runnable != w.Runnable ||
-		q.ActiveUsers != w.ActiveUsers || q.Users != w.Users || q.WaitingUsers != w.WaitingUsers || q.ActiveUsed != w.ActiveUsed {
+	if q.ActiveApps != w.ActiveApps || q.PendingApps != w.PendingApps || q.NonRunnableApps != w.NonRunnableApps ||
+		q.Runnable != w.Runnable ||
+		q.ActiveUsers != w.ActiveUsers || q.Users != w.Users || q.WaitingUsers != w.WaitingUsers ||
+		q.ActiveUsed != w.ActiveUsed {
 		return fmt.Errorf("queue %s says %d active %d pending %d non-runnable %d runnable applications, %d active users of %d with %s, %d waiting; summed %d %d %d %d, %d of %d with %s, %d",
-			q.Path, q.ActiveApps, q.PendingApps, q.NonRunnableApps, q.Runnable, q.ActiveUsers, q.Users, q.ActiveUsed, q.WaitingUsers,
+			q.Path, q.ActiveApps, q.PendingApps, q.NonRunnableApps, q.Runnable, q.ActiveUsers, q.Users, q.ActiveUsed,
+			q.WaitingUsers,
 			w.ActiveApps, w.PendingApps, w.NonRunnableApps, w.Runnable, w.ActiveUsers, w.Users, w.ActiveUsed, w.WaitingUsers)
 	}
 	return nil

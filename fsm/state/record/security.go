@@ -70,7 +70,8 @@ func (m *Meta) MasterKeyCreated(e *event.MasterKeyCreated) error {
 
 // Issued applies the issue of a token.
 func (d *Delegations) Issued(m *Meta, e *event.DelegationTokenIssued) error {
-	if key := m.Keys[yarn.KeyDelegation].Current.ID; e.Sequence != m.NextToken+1 || e.KeyID != key || key == 0 || e.ExpiresMillis > e.MaxMillis {
+	if key := m.Keys[yarn.KeyDelegation].Current.ID; e.Sequence != m.NextToken+1 || e.KeyID != key || key == 0 ||
+		e.ExpiresMillis > e.MaxMillis {
 		return Broken(e, "the next token is %d, signed with key %d", m.NextToken+1, key)
 	}
 	m.NextToken = e.Sequence

@@ -12,7 +12,8 @@ import (
 )
 
 // TypeNames are the names of the encryption types in MIT's files.
-var TypeNames = map[int32]string{17: "aes128-cts-hmac-sha1-96", 18: "aes256-cts-hmac-sha1-96", 19: "aes128-cts-hmac-sha256-128", 20: "aes256-cts-hmac-sha384-192"}
+var TypeNames = map[int32]string{17: "aes128-cts-hmac-sha1-96", 18: "aes256-cts-hmac-sha1-96",
+	19: "aes128-cts-hmac-sha256-128", 20: "aes256-cts-hmac-sha384-192"}
 
 // KDC is a KDC of MIT in a folder of its own.
 type KDC struct {
@@ -50,11 +51,14 @@ func StartRealm(t testing.TB, realm string, etypes ...int32) *KDC {
 	var types, keys []string
 	for _, e := range etypes {
 		types, keys = append(types, TypeNames[e]), append(keys, TypeNames[e]+":normal")
-		k.write(fmt.Sprintf("krb5-%d.conf", e), k.conf(TypeNames[e], " default_tgs_enctypes = "+TypeNames[e]+"\n default_tkt_enctypes = "+TypeNames[e]+"\n"))
+		k.write(fmt.Sprintf("krb5-%d.conf", e), k.conf(TypeNames[e],
+			" default_tgs_enctypes = "+TypeNames[e]+"\n default_tkt_enctypes = "+TypeNames[e]+"\n"))
 	}
 	k.write("krb5.conf", k.conf(strings.Join(types, " "), ""))
-	k.write("kdc.conf", "[realms]\n"+realm+" = {\n kdc_listen = "+k.At+"\n kdc_tcp_listen = "+k.At+"\n database_name = "+k.Path("principal")+
-		"\n key_stash_file = "+k.Path("stash")+"\n acl_file = "+k.Path("acl")+"\n max_life = 24h\n master_key_type = "+types[0]+"\n supported_enctypes = "+strings.Join(keys, " ")+
+	k.write("kdc.conf", "[realms]\n"+realm+" = {\n kdc_listen = "+k.At+"\n kdc_tcp_listen = "+k.At+"\n database_name = "+
+		k.Path("principal")+
+		"\n key_stash_file = "+k.Path("stash")+"\n acl_file = "+k.Path("acl")+"\n max_life = 24h\n master_key_type = "+
+		types[0]+"\n supported_enctypes = "+strings.Join(keys, " ")+
 		"\n}\n[logging]\nkdc = FILE:"+k.Path("kdc.log")+"\n")
 	k.Run("kdb5_util", "create", "-s", "-r", realm, "-P", "master")
 	k.Start()
@@ -116,7 +120,8 @@ func (k *KDC) realm() string { return " " + k.Realm + " = {\n  kdc = " + k.At + 
 
 // conf returns a krb5.conf.
 func (k *KDC) conf(types, more string) string {
-	return "[libdefaults]\n default_realm = " + k.Realm + "\n dns_lookup_kdc = false\n dns_canonicalize_hostname = false\n rdns = false\n udp_preference_limit = 1\n permitted_enctypes = " + types + "\n" + more +
+	return "[libdefaults]\n default_realm = " + k.Realm +
+		"\n dns_lookup_kdc = false\n dns_canonicalize_hostname = false\n rdns = false\n udp_preference_limit = 1\n permitted_enctypes = " + types + "\n" + more +
 		"[realms]\n" + k.realm()
 }
 

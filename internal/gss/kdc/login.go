@@ -227,7 +227,8 @@ func (l *Login) client() (*client.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keytab %s: %w", l.keytab, err)
 	}
-	return client.NewWithKeytab(strings.Join(l.principal.Components, "/"), l.principal.Realm, keys, conf, client.DisablePAFXFAST(true)), nil
+	return client.NewWithKeytab(strings.Join(l.principal.Components, "/"), l.principal.Realm, keys, conf,
+		client.DisablePAFXFAST(true)), nil
 }
 
 func (l *Login) load() (*config.Config, error) {

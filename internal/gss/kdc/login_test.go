@@ -53,7 +53,8 @@ func TestLogin(t *testing.T) {
 	if again, err := l.Ticket(ctx, service); err != nil || !same(first, again) {
 		t.Errorf("a fresh ticket is not used again: %v", err)
 	}
-	if _, err := l.Ticket(ctx, "nobody/host.example"); err == nil || !strings.Contains(err.Error(), "nobody/host.example") {
+	if _, err := l.Ticket(ctx, "nobody/host.example"); err == nil ||
+		!strings.Contains(err.Error(), "nobody/host.example") {
 		t.Errorf("a ticket for a service that the KDC does not know: %v", err)
 	}
 
@@ -97,7 +98,8 @@ func same(a, b gss.Ticket) bool { return string(a.Key.KeyValue) == string(b.Key.
 // TestLoginRefused has what a login cannot begin with.
 func TestLoginRefused(t *testing.T) {
 	for principal, want := range map[string]string{"a//b@TEST": "cannot be a part", "rm/one": "could not be opened"} {
-		if _, err := kdc.NewLogin(principal, "/nowhere", "/nowhere/krb5.conf"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := kdc.NewLogin(principal, "/nowhere", "/nowhere/krb5.conf"); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", principal, err, want)
 		}
 	}

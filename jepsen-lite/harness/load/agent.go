@@ -45,7 +45,8 @@ func (l *Load) newAgent(i int) *agent {
 
 // register registers the node with its containers.
 func (a *agent) register(ctx context.Context) error {
-	in := &input.RegisterNode{ID: a.id, HTTPPort: 8042, Rack: "/r" + a.id.Host[len(a.id.Host)-1:], Total: yarn.NewResource(nodeMB, nodeVCores), Version: "chaos"}
+	in := &input.RegisterNode{ID: a.id, HTTPPort: 8042, Rack: "/r" + a.id.Host[len(a.id.Host)-1:],
+		Total: yarn.NewResource(nodeMB, nodeVCores), Version: "chaos"}
 	said := a.report()
 	a.mu.Lock()
 	in.Containers = a.manager.Registration(said)
@@ -86,7 +87,8 @@ func (a *agent) run() {
 
 // start starts a container for an AM. The container ends by itself after life.
 func (a *agent) start(id yarn.ContainerID, life time.Duration) {
-	a.l.rec.Note(&history.Order{Node: a.id.String(), Kind: history.StartContainer, Container: id.String(), App: id.App.String()})
+	a.l.rec.Note(&history.Order{Node: a.id.String(), Kind: history.StartContainer, Container: id.String(),
+		App: id.App.String()})
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.manager.Start(id, time.Now().Add(life))
@@ -144,7 +146,8 @@ func (a *agent) beat() (resync bool) {
 // obey ends containers. The next heartbeat reports their ends.
 func (a *agent) obey(kill []yarn.ContainerID) {
 	for _, id := range kill {
-		a.l.rec.Note(&history.Order{Node: a.id.String(), Kind: history.StopContainer, Container: id.String(), App: id.App.String()})
+		a.l.rec.Note(&history.Order{Node: a.id.String(), Kind: history.StopContainer, Container: id.String(),
+			App: id.App.String()})
 		a.mu.Lock()
 		a.manager.Kill(id)
 		a.mu.Unlock()

@@ -94,7 +94,8 @@ func (l *Load) write(rng *rand.Rand, method, path, key string, body any) (answer
 
 // writeMatching sends a write with an If-Match condition on a version.
 func (l *Load) writeMatching(rng *rand.Rand, path, key string, version uint64, body any) (answer, error) {
-	return l.send(rng, http.MethodPut, path, http.Header{api.HeaderKey: {key}, "If-Match": {`"` + strconv.FormatUint(version, 10) + `"`}}, body)
+	return l.send(rng, http.MethodPut, path,
+		http.Header{api.HeaderKey: {key}, "If-Match": {`"` + strconv.FormatUint(version, 10) + `"`}}, body)
 }
 
 func (l *Load) send(rng *rand.Rand, method, path string, head http.Header, body any) (answer, error) {

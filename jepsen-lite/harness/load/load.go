@@ -38,7 +38,8 @@ type Config struct {
 
 // DefaultConfig returns a load that a machine with two cores can run beside three replicas.
 func DefaultConfig() Config {
-	return Config{Nodes: 6, NodeManagers: 2, Masters: 6, Operators: 2, Readers: 3, Beat: 100 * time.Millisecond, Pace: 100 * time.Millisecond, Patience: 20 * time.Second}
+	return Config{Nodes: 6, NodeManagers: 2, Masters: 6, Operators: 2, Readers: 3, Beat: 100 * time.Millisecond,
+		Pace: 100 * time.Millisecond, Patience: 20 * time.Second}
 }
 
 // Validate returns an error that names the first field with an invalid value.
@@ -112,7 +113,8 @@ func Start(ctx context.Context, cfg Config, rec *history.Recorder) (*Load, error
 		return nil, err
 	}
 	l := &Load{cfg: cfg, rec: rec, client: opened, agents: map[yarn.NodeID]*agent{}, replicas: cfg.URLs}
-	l.http = &http.Client{Transport: &http.Transport{TLSClientConfig: cfg.TLS, MaxIdleConnsPerHost: 8, IdleConnTimeout: 5 * time.Second}}
+	l.http = &http.Client{Transport: &http.Transport{TLSClientConfig: cfg.TLS, MaxIdleConnsPerHost: 8,
+		IdleConnTimeout: 5 * time.Second}}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	l.demand, l.stopDemand = context.WithCancel(l.ctx)
 	if err := l.begin(ctx); err != nil {

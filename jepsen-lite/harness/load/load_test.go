@@ -13,9 +13,11 @@ import (
 // is not a refusal.
 func TestRefusals(t *testing.T) {
 	for code, want := range map[*api.Error]bool{
-		{Code: "QUEUE_STOPPED", Status: 409}: true, {Code: "NO_SUCH_APPLICATION", Status: 404}: true, {Code: api.CodeBusy, Status: 503}: true,
-		{Code: api.CodeNoLeader, Status: 503}: false, {Code: api.CodeTimedOut, Status: 504}: false, {Code: "UNKNOWN_OUTCOME", Status: 503}: false,
-		{Code: api.CodeInternal, Status: 500}: false, {Code: "SOMETHING_NEW", Status: 502}: false,
+		{Code: "QUEUE_STOPPED", Status: 409}: true, {Code: "NO_SUCH_APPLICATION", Status: 404}: true,
+		{Code: api.CodeBusy, Status: 503}:     true,
+		{Code: api.CodeNoLeader, Status: 503}: false, {Code: api.CodeTimedOut, Status: 504}: false,
+		{Code: "UNKNOWN_OUTCOME", Status: 503}: false,
+		{Code: api.CodeInternal, Status: 500}:  false, {Code: "SOMETHING_NEW", Status: 502}: false,
 	} {
 		if got, is := refusal(code); is != want || is && got != code.Code {
 			t.Errorf("%s with %d: %q %v", code.Code, code.Status, got, is)
@@ -24,7 +26,8 @@ func TestRefusals(t *testing.T) {
 	if _, is := refusal(errors.New("connection reset by peer")); is {
 		t.Error("a lost connection is a refusal")
 	}
-	for code, want := range map[string]string{"NO_SUCH_QUEUE": history.NotFound, api.CodeNotFound: history.NotFound, "KEY_REUSED": "KEY_REUSED", "NO": "NO"} {
+	for code, want := range map[string]string{"NO_SUCH_QUEUE": history.NotFound, api.CodeNotFound: history.NotFound,
+		"KEY_REUSED": "KEY_REUSED", "NO": "NO"} {
 		if got := codeOf(code); got != want {
 			t.Errorf("%s: %q, want %q", code, got, want)
 		}
@@ -64,8 +67,10 @@ func TestConfigValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Config){
-		"urls": func(c *Config) { c.URLs = nil }, "nodes": func(c *Config) { c.Nodes = 1 }, "masters": func(c *Config) { c.Masters = 0 },
-		"readers": func(c *Config) { c.Readers = -1 }, "beat": func(c *Config) { c.Beat = 0 }, "patience": func(c *Config) { c.Patience = 0 },
+		"urls": func(c *Config) { c.URLs = nil }, "nodes": func(c *Config) { c.Nodes = 1 },
+		"masters": func(c *Config) { c.Masters = 0 },
+		"readers": func(c *Config) { c.Readers = -1 }, "beat": func(c *Config) { c.Beat = 0 },
+		"patience": func(c *Config) { c.Patience = 0 },
 	} {
 		c := good
 		change(&c)

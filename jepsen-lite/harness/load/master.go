@@ -102,7 +102,8 @@ func (a *master) alive() bool {
 func (a *master) allocate() bool {
 	in := &input.Allocate{Attempt: a.id, Response: a.response}
 	if a.asks {
-		in.Asks = []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: a.wanted, Size: yarn.NewResource(a.size, 1), Relax: true}}
+		in.Asks = []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: a.wanted,
+			Size: yarn.NewResource(a.size, 1), Relax: true}}
 	}
 	var released []string
 	if len(a.held) > 0 && a.rng.IntN(20) == 0 {
@@ -111,7 +112,8 @@ func (a *master) allocate() bool {
 			break
 		}
 	}
-	a.hist.Invoke(history.Allocate, history.Value{App: a.id.App.String(), Attempt: a.id.String(), Response: a.response, Containers: released})
+	a.hist.Invoke(history.Allocate, history.Value{App: a.id.App.String(), Attempt: a.id.String(), Response: a.response,
+		Containers: released})
 	reply, err := a.l.ask(in)
 	if err != nil {
 		a.hist.Info(err.Error())
@@ -125,7 +127,8 @@ func (a *master) allocate() bool {
 	out := history.Value{Response: r.Response}
 	a.response, a.asks = r.Response, false
 	for _, g := range r.Granted {
-		out.Granted = append(out.Granted, history.Grant{Container: g.Container.String(), Node: g.Node.String(), MemoryMB: g.Size[0], VCores: g.Size[1]})
+		out.Granted = append(out.Granted, history.Grant{Container: g.Container.String(), Node: g.Node.String(),
+			MemoryMB: g.Size[0], VCores: g.Size[1]})
 	}
 	for _, s := range r.Completed {
 		out.Completed = append(out.Completed, history.Completion{Container: s.Container.String(), Exit: s.ExitStatus})

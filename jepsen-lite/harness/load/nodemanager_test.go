@@ -71,7 +71,8 @@ func (f *tracker) serve(c net.Conn) {
 		}
 		head := hadoop.Number(hadoop.Number(nil, 1, int64(i)), 2, 0)
 		out := slices.Concat([]byte{byte(len(head))}, head, []byte{byte(len(body))}, body)
-		_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(out))), out...)) // the node may have closed the connection
+		// the node may have closed the connection
+		_, _ = c.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(out))), out...))
 	}
 }
 
@@ -83,7 +84,8 @@ func managed(t *testing.T, replicas ...string) *nodeManager {
 	return n
 }
 
-var some = yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1700000000000, Seq: 7}, Attempt: 2, Number: 3<<40 + 9}
+var some = yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1700000000000, Seq: 7}, Attempt: 2,
+	Number: 3<<40 + 9}
 
 // TestNodeManager checks that a node's reports and the cluster's orders pass over the wire, and
 // that the node skips a replica that does not listen.
@@ -100,18 +102,22 @@ func TestNodeManager(t *testing.T) {
 	}
 	_ = gone.Close()
 	n := managed(t, gone.Addr().String(), f.listen(t))
-	in := &input.RegisterNode{ID: n.id, Total: yarn.NewResource(8192, 8), Containers: []input.ContainerStatus{{Container: some, State: yarn.ContainerRunning}}}
+	in := &input.RegisterNode{ID: n.id, Total: yarn.NewResource(8192, 8),
+		Containers: []input.ContainerStatus{{Container: some, State: yarn.ContainerRunning}}}
 	if _, err := n.ask(in); err != nil {
 		t.Fatal(err)
 	}
-	reply, err := n.ask(&input.NodeHeartbeat{ID: n.id, Statuses: []input.ContainerStatus{{Container: some, State: yarn.ContainerCompleted, ExitStatus: yarn.ExitKilledByRM}}})
+	reply, err := n.ask(&input.NodeHeartbeat{ID: n.id,
+		Statuses: []input.ContainerStatus{{Container: some, State: yarn.ContainerCompleted,
+			ExitStatus: yarn.ExitKilledByRM}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := reply.(*input.NodeHeartbeatReply); len(r.Kill) != 1 || r.Kill[0] != some || r.Resync || n.response != 1 {
 		t.Errorf("%+v, response %d", r, n.response)
 	}
-	if len(f.heard) != 2 || !bytes.Contains(f.heard[0], containerID(some)) || !bytes.Contains(f.heard[1], hadoop.Number(nil, 4, int64(yarn.ExitKilledByRM))) {
+	if len(f.heard) != 2 || !bytes.Contains(f.heard[0], containerID(some)) ||
+		!bytes.Contains(f.heard[1], hadoop.Number(nil, 4, int64(yarn.ExitKilledByRM))) {
 		t.Errorf("heard %q", f.heard)
 	}
 	if gap := n.l.BeatGap(time.Now().Add(-time.Second), time.Now()); gap <= 0 || gap > 30*time.Second {
@@ -130,7 +136,8 @@ func TestNodeManagerRepeatsHeartbeat(t *testing.T) {
 	}}
 	n := managed(t, f.listen(t))
 	ctx, cancel := context.WithCancel(t.Context())
-	n.unanswered = n.compose(&input.NodeHeartbeat{ID: n.id, Statuses: []input.ContainerStatus{{Container: some, State: yarn.ContainerCompleted}}})
+	n.unanswered = n.compose(&input.NodeHeartbeat{ID: n.id,
+		Statuses: []input.ContainerStatus{{Container: some, State: yarn.ContainerCompleted}}})
 	if _, err := n.once(ctx, "nodeHeartbeat", n.unanswered); err == nil {
 		t.Fatal("an answer that was not given")
 	}
@@ -139,7 +146,8 @@ func TestNodeManagerRepeatsHeartbeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if len(f.heard) != 3 || !bytes.Equal(f.heard[0], f.heard[1]) || bytes.Equal(f.heard[1], f.heard[2]) || n.response != 3 {
+	if len(f.heard) != 3 || !bytes.Equal(f.heard[0], f.heard[1]) || bytes.Equal(f.heard[1], f.heard[2]) ||
+		n.response != 3 {
 		t.Errorf("heard %q, response %d", f.heard, n.response)
 	}
 }

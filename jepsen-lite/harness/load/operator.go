@@ -181,7 +181,8 @@ func (o *operator) setQueue() {
 	value := strconv.Itoa(1000 + o.count)
 	conf.Properties[maxApps] = value
 	o.hist.Invoke(history.QueueSet, history.Value{Queue: adhoc, Text: value})
-	_, err = o.l.writeMatching(o.rng, "/v1/conf", o.key(), conf.Version, api.PutConf{Properties: conf.Properties, Comment: o.key()})
+	_, err = o.l.writeMatching(o.rng, "/v1/conf", o.key(), conf.Version,
+		api.PutConf{Properties: conf.Properties, Comment: o.key()})
 	record(o.hist, history.Value{}, err)
 }
 

@@ -29,7 +29,8 @@ const probeEvery = 5 * time.Millisecond
 
 func (l *Load) newProber(ctx context.Context) (*Prober, error) {
 	cfg := submit.DefaultConfig()
-	cfg.Addrs, cfg.TLS, cfg.Timeout, cfg.Connections, cfg.Pause = l.cfg.URLs, l.cfg.TLS, 2*time.Second, len(l.cfg.URLs), 10*time.Millisecond
+	cfg.Addrs, cfg.TLS, cfg.Timeout, cfg.Connections, cfg.Pause = l.cfg.URLs, l.cfg.TLS, 2*time.Second, len(l.cfg.URLs),
+		10*time.Millisecond
 	d, err := submit.Open(cfg)
 	if err != nil {
 		return nil, err
@@ -37,7 +38,8 @@ func (l *Load) newProber(ctx context.Context) (*Prober, error) {
 	p := &Prober{l: l, client: d}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Patience)
 	defer cancel()
-	reply, err := d.Do(ctx, &input.SubmitApplication{Name: "prober", User: "prober", Queue: "root.online", Unmanaged: true})
+	reply, err := d.Do(ctx, &input.SubmitApplication{Name: "prober", User: "prober", Queue: "root.online",
+		Unmanaged: true})
 	if err == nil && reply.Refused() != nil {
 		err = reply.Refused()
 	}

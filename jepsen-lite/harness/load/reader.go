@@ -68,7 +68,8 @@ func (l *Load) readApp(hist *history.Client, rng *rand.Rand, id string, s *sessi
 	if err == nil {
 		err = json.Unmarshal(got.body, &app)
 	}
-	finishRead(hist, s.value(history.Value{App: id, State: app.State, Queue: app.Queue, Text: strconv.Itoa(int(app.Priority)), Name: app.Name, Index: got.index}), err)
+	finishRead(hist, s.value(history.Value{App: id, State: app.State, Queue: app.Queue,
+		Text: strconv.Itoa(int(app.Priority)), Name: app.Name, Index: got.index}), err)
 	return app.State, err == nil
 }
 
@@ -79,7 +80,8 @@ func (r *reader) queue(s *session) {
 	if err == nil {
 		err = json.Unmarshal(got.body, &q)
 	}
-	finishRead(r.hist, s.value(history.Value{Queue: adhoc, State: q.State, Text: strconv.FormatInt(q.MaxApps, 10), Index: got.index}), err)
+	finishRead(r.hist, s.value(history.Value{Queue: adhoc, State: q.State, Text: strconv.FormatInt(q.MaxApps, 10),
+		Index: got.index}), err)
 }
 
 func (r *reader) node(s *session) {

@@ -30,7 +30,8 @@ func Overdue(st *state.State) (found []string) {
 			note(a.SubmittedMillis+a.LifetimeMillis, "the lifetime of %s is over", a.ID)
 		}
 		if st.Gangs.Has(slot) {
-			if g := st.Gangs.Get(slot); g.Spec.TimeoutMillis > 0 && g.AskedMillis > 0 && (g.State == state.GangAsking || g.State == state.GangWaiting) {
+			if g := st.Gangs.Get(slot); g.Spec.TimeoutMillis > 0 && g.AskedMillis > 0 &&
+				(g.State == state.GangAsking || g.State == state.GangWaiting) {
 				note(g.AskedMillis+g.Spec.TimeoutMillis, "the gang of %s has timed out", a.ID)
 			}
 		}

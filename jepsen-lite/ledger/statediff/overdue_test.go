@@ -13,11 +13,12 @@ import (
 func TestOverdue(t *testing.T) {
 	const due = 61_000
 	for says, events := range map[string][]event.Event{
-		"the drain of node":   {&event.NodeStateChanged{Node: 1, State: yarn.NodeDecommissioning, DeadlineMillis: due}},
-		"the lifetime of":     {&event.ApplicationLifetimeChanged{App: 1, LifetimeMillis: due - 1000}},
-		"a join token of":     {&event.JoinTokenCreated{Hash: make([]byte, 32), ExpiresMillis: due, CreatedBy: "op"}},
-		"an idempotency key":  {&event.RequestRecorded{Key: "k"}},
-		"delegation token 1 ": {&event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 1, Bytes: make([]byte, 32)}, &event.DelegationTokenIssued{Sequence: 1, Owner: "ann", KeyID: 1, MaxMillis: due, ExpiresMillis: due}},
+		"the drain of node":  {&event.NodeStateChanged{Node: 1, State: yarn.NodeDecommissioning, DeadlineMillis: due}},
+		"the lifetime of":    {&event.ApplicationLifetimeChanged{App: 1, LifetimeMillis: due - 1000}},
+		"a join token of":    {&event.JoinTokenCreated{Hash: make([]byte, 32), ExpiresMillis: due, CreatedBy: "op"}},
+		"an idempotency key": {&event.RequestRecorded{Key: "k"}},
+		"delegation token 1 ": {&event.MasterKeyCreated{Which: yarn.KeyDelegation, ID: 1, Bytes: make([]byte, 32)},
+			&event.DelegationTokenIssued{Sequence: 1, Owner: "ann", KeyID: 1, MaxMillis: due, ExpiresMillis: due}},
 		"master key 2 ": {&event.MasterKeyCreated{Which: yarn.KeyNM, ID: 1, Bytes: make([]byte, 32)},
 			&event.MasterKeyCreated{Which: yarn.KeyNM, ID: 2, Bytes: make([]byte, 32), ActivateMillis: due}},
 		"the gang of": {&event.GangDeclared{App: 2, Gang: yarn.Gang{Priority: 1, Count: 9, TimeoutMillis: due - 1000}},

@@ -43,8 +43,10 @@ func (d *differ) report(id, format string, args ...any) {
 func (d *differ) applications() {
 	d.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
 		want, ok := d.l.AppByID(a.ID)
-		if !ok || want.Forgotten || want.Name != a.Details().Name || want.Priority() != a.Priority || want.State.Ended() != a.State.Ended() {
-			d.report("S9", "the state has %s as %s, priority %d, %s; the ledger %+v", a.ID, a.Details().Name, a.Priority, a.State, want)
+		if !ok || want.Forgotten || want.Name != a.Details().Name || want.Priority() != a.Priority ||
+			want.State.Ended() != a.State.Ended() {
+			d.report("S9", "the state has %s as %s, priority %d, %s; the ledger %+v", a.ID, a.Details().Name, a.Priority,
+				a.State, want)
 		}
 		return true
 	})
@@ -63,13 +65,16 @@ func (d *differ) containers() {
 			placed++
 		}
 		ref, node := d.st.Apps.Ref(c), d.st.Nodes.Get(c.Node).ID
-		if want, ok := d.l.ContainerByRef(ref); !ok || want.Live != c.State.Live() || want.OnNode != c.OnNode || want.Size != c.Size || want.Node != node {
-			d.report("S9", "container %+v is %s of %s on node %s, at it %v; the ledger has %+v", ref, c.State, c.Size, node, c.OnNode, want)
+		if want, ok := d.l.ContainerByRef(ref); !ok || want.Live != c.State.Live() || want.OnNode != c.OnNode ||
+			want.Size != c.Size || want.Node != node {
+			d.report("S9", "container %+v is %s of %s on node %s, at it %v; the ledger has %+v", ref, c.State, c.Size, node,
+				c.OnNode, want)
 		}
 		return true
 	})
 	if live != d.l.Live() || placed != d.l.Placed() {
-		d.report("S9", "the state has %d live containers, %d on their nodes; the ledger has %d and %d", live, placed, d.l.Live(), d.l.Placed())
+		d.report("S9", "the state has %d live containers, %d on their nodes; the ledger has %d and %d", live, placed,
+			d.l.Live(), d.l.Placed())
 	}
 }
 
@@ -96,7 +101,8 @@ func (d *differ) queues() {
 		for _, label := range labels {
 			has := d.st.QueueUse(slot, label)
 			if used, reserved, _ := d.l.Queue(q.Path, d.st.Labels.Name(label)); used != has.Used || reserved != has.Reserved {
-				d.report("S9", "the state has queue %s with %s used, %s reserved of label %q; the ledger with %s and %s", q.Path, has.Used, has.Reserved, d.st.Labels.Name(label), used, reserved)
+				d.report("S9", "the state has queue %s with %s used, %s reserved of label %q; the ledger with %s and %s", q.Path,
+					has.Used, has.Reserved, d.st.Labels.Name(label), used, reserved)
 			}
 		}
 		return true
@@ -128,7 +134,8 @@ func (d *differ) compareAskLabels() {
 		}
 		seq := d.st.Apps.Get(k.App).ID.Seq
 		if want, ok := d.l.AskLabel(seq, k.Key); !ok || want != d.st.Labels.Name(k.Label) {
-			d.report("S9", "the state has an ask of application %d under %+v of label %q; the ledger of %q", seq, k.Key, d.st.Labels.Name(k.Label), want)
+			d.report("S9", "the state has an ask of application %d under %+v of label %q; the ledger of %q", seq, k.Key,
+				d.st.Labels.Name(k.Label), want)
 		}
 		return true
 	})
@@ -154,8 +161,10 @@ func (d *differ) reservations() {
 		id := d.st.Apps.Get(r.App).ID
 		want, ok := d.l.Held(r.Number)
 		container := yarn.ContainerID{App: id, Attempt: r.Attempt, Number: r.Container}
-		if !ok || want.App != id || want.Node != r.Node || want.Key != r.Key || want.Size != r.Size || want.Container != container {
-			d.report("S8", "the state has r%d of %s on node %d for %s of %s; the ledger %+v", r.Number, id, r.Node, container, r.Size, want)
+		if !ok || want.App != id || want.Node != r.Node || want.Key != r.Key || want.Size != r.Size ||
+			want.Container != container {
+			d.report("S8", "the state has r%d of %s on node %d for %s of %s; the ledger %+v", r.Number, id, r.Node,
+				container, r.Size, want)
 		}
 		return true
 	})

@@ -27,15 +27,19 @@ func cluster() [][]event.Event {
 	}
 	log := [][]event.Event{{
 		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: event.Level},
-		&event.QueuesConfigured{Version: 1, Kinds: yarn.DefaultKinds(), Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning},
-			{Path: "root.a", Leaf: true, State: yarn.QueueRunning}, {Path: "root.b", Leaf: true, State: yarn.QueueRunning}, {Path: "root.users", State: yarn.QueueRunning}}},
+		&event.QueuesConfigured{Version: 1, Kinds: yarn.DefaultKinds(),
+			Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning},
+				{Path: "root.a", Leaf: true, State: yarn.QueueRunning}, {Path: "root.b", Leaf: true, State: yarn.QueueRunning},
+				{Path: "root.users", State: yarn.QueueRunning}}},
 		&event.QueueCreated{Path: "root.users.ann", Leaf: true, State: yarn.QueueRunning},
 	}}
 	for n := state.NodeSlot(1); n <= 2; n++ {
-		log = append(log, []event.Event{&event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: "n", Port: uint16(n)}, Rack: "/r", Total: yarn.NewResource(10240, 8)}})
+		log = append(log, []event.Event{&event.NodeRegistered{Node: n, ID: yarn.NodeID{Host: "n", Port: uint16(n)},
+			Rack: "/r", Total: yarn.NewResource(10240, 8)}})
 	}
 	for app := uint32(1); app <= 2; app++ {
-		log = append(log, []event.Event{&event.ApplicationSubmitted{App: app, Name: "job", User: "u", Queue: "root.a", AM: small},
+		log = append(log, []event.Event{&event.ApplicationSubmitted{App: app, Name: "job", User: "u",
+			Queue: "root.a", AM: small},
 			&event.AttemptStarted{App: app, Attempt: 1}, &event.AttemptActivated{App: app}, &event.AttemptRegistered{App: app}})
 	}
 	return append(log, []event.Event{ask(1, large), give(1, 1, 1), give(1, 2, 2), ask(2, large),
@@ -51,19 +55,26 @@ func TestOf(t *testing.T) {
 	}{
 		{},
 		{"S9", "has application_", &event.ApplicationReprioritized{App: 1, Priority: 7}},
-		{"S9", "3 applications, the ledger 2", &event.ApplicationSubmitted{App: 3, Name: "new", User: "u", Queue: "root.b", AM: small}},
+		{"S9", "3 applications, the ledger 2", &event.ApplicationSubmitted{App: 3, Name: "new", User: "u",
+			Queue: "root.b", AM: small}},
 		{"S9", "container", &event.ContainerReleased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}}},
-		{"S9", "the state has 1 live containers", &event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}}},
+		{"S9", "the state has 1 live containers",
+			&event.ContainerCompleted{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}}},
 		{"S9", "queue root.a", &event.ContainerReleased{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 2}}},
 		{"S9", "queue root.b", &event.ApplicationMoved{App: 1, Queue: "root.b"}},
 		{"S7", "node", &event.NodeResourceChanged{Node: 2, Total: yarn.NewResource(16384, 8)}},
 		{"S7", "node", &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator}},
-		{"S8", "the state has 0 reservations, the ledger 1", &event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator}},
-		{"S17", "the state has container", &event.PreemptionAsked{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}, Reservation: 1,
+		{"S8", "the state has 0 reservations, the ledger 1",
+			&event.ReservationCancelled{Reservation: 1, Cause: yarn.CancelOperator}},
+		{"S17", "the state has container", &event.PreemptionAsked{
+			Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}, Reservation: 1,
 			Queue: "root.a", Cause: yarn.PreemptReservation, DeadlineMillis: 15_000}},
-		{"S9", "the state has 2 dynamic queues, the ledger 1", &event.QueueCreated{Path: "root.users.bob", Leaf: true, State: yarn.QueueRunning}},
-		{"S9", "the ledger has the dynamic queue root.users.ann, the state has none", &event.QueuesRemoved{Paths: []string{"root.users.ann"}}},
-		{"S9", "queue root.users.ann active: true; the ledger: false", &event.QueuesActivated{Active: []string{"root.users.ann"}}},
+		{"S9", "the state has 2 dynamic queues, the ledger 1",
+			&event.QueueCreated{Path: "root.users.bob", Leaf: true, State: yarn.QueueRunning}},
+		{"S9", "the ledger has the dynamic queue root.users.ann, the state has none",
+			&event.QueuesRemoved{Paths: []string{"root.users.ann"}}},
+		{"S9", "queue root.users.ann active: true; the ledger: false",
+			&event.QueuesActivated{Active: []string{"root.users.ann"}}},
 		{"S8", "the state has r2", &event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 2}},
 	} {
 		st, l := state.New(), ledger.New()

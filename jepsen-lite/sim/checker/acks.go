@@ -39,8 +39,10 @@ type ending struct {
 }
 
 func newAcks() *acks {
-	return &acks{ids: map[yarn.ApplicationID]bool{}, submitted: map[yarn.ApplicationID]submission{}, priorities: map[uint32]int32{}, killed: map[uint32]bool{}, finished: map[uint32]bool{},
-		released: map[event.ContainerRef]bool{}, granted: map[yarn.ContainerID]grant{}, ended: map[yarn.ContainerID]ending{}, told: map[toldWarning][]int32{}, again: map[yarn.AttemptID]int{}}
+	return &acks{ids: map[yarn.ApplicationID]bool{}, submitted: map[yarn.ApplicationID]submission{},
+		priorities: map[uint32]int32{}, killed: map[uint32]bool{}, finished: map[uint32]bool{},
+		released: map[event.ContainerRef]bool{}, granted: map[yarn.ContainerID]grant{}, ended: map[yarn.ContainerID]ending{},
+		told: map[toldWarning][]int32{}, again: map[yarn.AttemptID]int{}}
 }
 
 func refOf(id yarn.ContainerID) event.ContainerRef {
@@ -105,7 +107,8 @@ func (c *Checker) Acked(id string, applied uint64, in input.Input, reply input.R
 // node does not report them again (S12).
 func (c *Checker) ackedEnds(id string, node yarn.NodeID, all []input.ContainerStatus) {
 	for _, s := range all {
-		if k, ok := c.ledger.ContainerByRef(refOf(s.Container)); s.State == yarn.ContainerCompleted && ok && k.OnNode && k.Node == node {
+		if k, ok := c.ledger.ContainerByRef(refOf(s.Container)); s.State == yarn.ContainerCompleted && ok && k.OnNode &&
+			k.Node == node {
 			c.violate("S12: %s acknowledges to %s that %s has ended, the ledger has %+v", id, node, s.Container, k)
 		}
 	}

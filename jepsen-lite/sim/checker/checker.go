@@ -76,9 +76,11 @@ type entry struct {
 // New returns a checker of a run that begins now. kerberos says that attempts get keys for the tokens
 // of their clients.
 func New(kerberos bool) *Checker {
-	return &Checker{begin: time.Now(), ledger: ledger.New().UniqueNames(), entries: map[uint64]entry{}, applies: map[string]uint64{}, reached: map[string]logPosition{},
+	return &Checker{begin: time.Now(), ledger: ledger.New().UniqueNames(), entries: map[uint64]entry{},
+		applies: map[string]uint64{}, reached: map[string]logPosition{},
 		leaders: map[uint64]string{}, sums: map[uint64][32]byte{}, acks: newAcks(), keys: clientkeys.New(kerberos),
-		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{}, done: map[string]int{}, lives: map[string]int{}}
+		servers: map[string]string{}, votes: map[uint64]map[string]string{}, confs: map[uint64]raft.Configuration{},
+		done: map[string]int{}, lives: map[string]int{}}
 }
 
 // Limits of the history and of the output of a failure.
@@ -183,7 +185,8 @@ func (c *Checker) ProcessStarted(id, server string, last, term uint64) {
 	defer c.mu.Unlock()
 	c.write("%s starts as %s, its log ends at %d, its term is %d", id, server, last, term)
 	if reached := c.reached[server]; last < reached.index || term < reached.term {
-		c.violate("S3: %s comes back with index %d of term %d, it had applied %d and known term %d", server, last, term, reached.index, reached.term)
+		c.violate("S3: %s comes back with index %d of term %d, it had applied %d and known term %d", server, last, term,
+			reached.index, reached.term)
 	}
 	c.applies[id], c.servers[id] = 0, server
 	c.lives[id]++
@@ -285,7 +288,8 @@ func (c *Checker) Applied(id string, m *fsm.Machine, l *raft.Log, err error) {
 	}
 	c.entries[l.Index], c.last, c.term = e, l.Index, l.Term
 	c.counts.Entries++
-	c.record(&history.Entry{Kind: history.Command, Index: l.Index, Term: l.Term, Data: l.Data, Skipped: e.skipped, NS: c.ns()})
+	c.record(&history.Entry{Kind: history.Command, Index: l.Index, Term: l.Term, Data: l.Data,
+		Skipped: e.skipped, NS: c.ns()})
 	c.follow(l, e.skipped)
 	if st != nil {
 		c.compareLocked(id, st, l.Index)

@@ -27,7 +27,8 @@ func (c *Checker) Configured(id string, index uint64, conf raft.Configuration) {
 	}
 	if last, ok := c.confs[c.confAt]; ok && index > c.confAt {
 		if n := votersChanged(last, conf); n > 1 {
-			c.violate("S14: %d votes change between the memberships of index %d and %d: %v, %v", n, c.confAt, index, last.Servers, conf.Servers)
+			c.violate("S14: %d votes change between the memberships of index %d and %d: %v, %v", n, c.confAt, index,
+				last.Servers, conf.Servers)
 		}
 	}
 	c.confs[index] = conf.Clone()
@@ -40,7 +41,8 @@ func (c *Checker) Configured(id string, index uint64, conf raft.Configuration) {
 
 // IsVoter reports whether a membership has a server as a voter.
 func IsVoter(conf raft.Configuration, server string) bool {
-	return slices.ContainsFunc(conf.Servers, func(s raft.Server) bool { return string(s.ID) == server && s.Suffrage == raft.Voter })
+	return slices.ContainsFunc(conf.Servers,
+		func(s raft.Server) bool { return string(s.ID) == server && s.Suffrage == raft.Voter })
 }
 
 // votersChanged counts the voters that are in only one of two memberships.
@@ -99,7 +101,8 @@ func (c *Checker) Elected(term uint64, leader string, now, before raft.Configura
 		return all > 0 && have > all/2
 	}
 	if !enough(now) && !enough(before) {
-		c.violate("S14: %s leads term %d with the votes %v, which are no majority of %v", leader, term, c.votes[term], now.Servers)
+		c.violate("S14: %s leads term %d with the votes %v, which are no majority of %v", leader, term,
+			c.votes[term], now.Servers)
 	}
 }
 

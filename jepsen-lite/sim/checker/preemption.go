@@ -20,8 +20,10 @@ type toldWarning struct {
 // once (S19).
 func (c *Checker) ackedWarnings(id string, in *input.Allocate, r *input.AllocateReply) {
 	for _, p := range r.Preempted {
-		if k, ok := c.ledger.ContainerByRef(refOf(p.Container)); !ok || k.Size != p.Size || c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
-			c.violate("S19: %s tells %s that %s of %s is to end at %d, the ledger has %+v", id, in.Attempt, p.Container, p.Size, p.DeadlineMillis, k)
+		if k, ok := c.ledger.ContainerByRef(refOf(p.Container)); !ok || k.Size != p.Size ||
+			c.ledger.Warned(p.Container, p.DeadlineMillis) == 0 {
+			c.violate("S19: %s tells %s that %s of %s is to end at %d, the ledger has %+v", id, in.Attempt, p.Container, p.Size,
+				p.DeadlineMillis, k)
 		}
 		c.counts.Told++
 		w := toldWarning{in.Attempt, c.acks.again[in.Attempt], p.Container, p.DeadlineMillis}
@@ -30,7 +32,8 @@ func (c *Checker) ackedWarnings(id string, in *input.Allocate, r *input.Allocate
 		}
 		c.acks.told[w] = append(c.acks.told[w], r.Response)
 		if n := c.ledger.Warned(p.Container, p.DeadlineMillis); len(c.acks.told[w]) > n {
-			c.violate("S19: that %s is to end at %d is told with the responses %v, and it was warned %d times", p.Container, p.DeadlineMillis, c.acks.told[w], n)
+			c.violate("S19: that %s is to end at %d is told with the responses %v, and it was warned %d times", p.Container,
+				p.DeadlineMillis, c.acks.told[w], n)
 		}
 	}
 }

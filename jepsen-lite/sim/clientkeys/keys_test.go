@@ -21,7 +21,8 @@ func TestRepeated(t *testing.T) {
 		k.Differ(state.New(), func(string) { n++ })
 		return n
 	}
-	k.Follow([]event.Event{&event.AttemptRegistered{App: 1, ClientKey: one}, &event.AttemptRegistered{App: 2, ClientKey: two}})
+	k.Follow([]event.Event{&event.AttemptRegistered{App: 1, ClientKey: one},
+		&event.AttemptRegistered{App: 2, ClientKey: two}})
 	if n := found(); n != 0 {
 		t.Errorf("%d faults in a right log", n)
 	}

@@ -100,18 +100,20 @@ const (
 
 // guard returns the guard of a replica that has a state. It takes every ticket for that of the user.
 func guard(st *state.State) *auth.Guard {
-	return auth.New(auth.DefaultConfig(), auth.Parts{Views: view.NewSource(fork{st: st}, time.Now), Now: time.Now, Kerberos: &auth.Kerberos{
-		Accept:    func([]byte, netip.Addr) (string, []byte, error) { return user + "@TEST", nil, nil },
-		ShortName: func(string) (string, error) { return user, nil },
-		Admin:     func(string) bool { return false },
-		Validity:  1000 * time.Hour,
-	}})
+	return auth.New(auth.DefaultConfig(), auth.Parts{Views: view.NewSource(fork{st: st}, time.Now), Now: time.Now,
+		Kerberos: &auth.Kerberos{
+			Accept:    func([]byte, netip.Addr) (string, []byte, error) { return user + "@TEST", nil, nil },
+			ShortName: func(string) (string, error) { return user, nil },
+			Admin:     func(string) bool { return false },
+			Validity:  1000 * time.Hour,
+		}})
 }
 
 // logIn shows a ticket, and returns the cookie that it is answered with.
 func logIn(g *auth.Guard) (string, error) {
 	h := http.Header{}
-	if _, err := identify(g, h, "Authorization", "Negotiate "+base64.StdEncoding.EncodeToString([]byte(ticket))); err != nil {
+	if _, err := identify(g, h, "Authorization",
+		"Negotiate "+base64.StdEncoding.EncodeToString([]byte(ticket))); err != nil {
 		return "", fmt.Errorf("a ticket is refused: %w", err)
 	}
 	cookie, _, _ := strings.Cut(h.Get("Set-Cookie"), ";")

@@ -49,7 +49,8 @@ type sink struct {
 }
 
 // Create implements raft.SnapshotStore.
-func (s snapshots) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+func (s snapshots) Create(v raft.SnapshotVersion, index, term uint64, conf raft.Configuration, confIndex uint64,
+	_ raft.Transport) (raft.SnapshotSink, error) {
 	s.d.step()
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()

@@ -24,10 +24,13 @@ func newLockable(t *testing.T, memory ...int64) *lockable {
 		t.Fatal(err)
 	}
 	k := &lockable{t, p, map[yarn.AttemptID]int32{}}
-	k.do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: []byte("thirty-two bytes that never vary"), Properties: []input.Property{
-		{Name: capacity.Prefix + "root.queues", Value: "a"}, {Name: capacity.Prefix + "root.a.capacity", Value: "100"}, {Name: capacity.Prefix + "maximum-am-resource-percent", Value: "1"}}})
+	k.do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 1, Entropy: []byte("thirty-two bytes that never vary"),
+		Properties: []input.Property{
+			{Name: capacity.Prefix + "root.queues", Value: "a"}, {Name: capacity.Prefix + "root.a.capacity", Value: "100"},
+			{Name: capacity.Prefix + "maximum-am-resource-percent", Value: "1"}}})
 	for i, mb := range memory {
-		k.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n" + string(rune('1'+i)), Port: 45454}, HTTPPort: 8042, Rack: "/r", Total: yarn.NewResource(mb, 64), Version: "virtual"})
+		k.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n" + string(rune('1'+i)), Port: 45454}, HTTPPort: 8042, Rack: "/r",
+			Total: yarn.NewResource(mb, 64), Version: "virtual"})
 	}
 	return k
 }
@@ -65,7 +68,8 @@ func (k *lockable) submit(mb int64) yarn.AttemptID {
 func (k *lockable) ask(id yarn.AttemptID, count, mb int64) {
 	k.t.Helper()
 	r := k.do(&input.Allocate{Attempt: id, Response: k.response[id], FromAM: true,
-		Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: yarn.NewResource(mb, 1), Relax: true}}})
+		Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: yarn.NewResource(mb, 1),
+			Relax: true}}})
 	k.response[id] = r.(*input.AllocateReply).Response
 }
 

@@ -48,7 +48,9 @@ func (c *Caller) Keyed(in input.Input) input.Request {
 	body := input.EncodeRequest(nil, input.Request{Input: in})
 	h := fnv.New64a()
 	_, _ = h.Write(body)
-	return input.Request{Key: c.Name + "/" + string(rune('0'+c.seq/100%10)) + string(rune('0'+c.seq/10%10)) + string(rune('0'+c.seq%10)), BodyHash: h.Sum64(), Input: in}
+	return input.Request{Key: c.Name + "/" +
+		string(rune('0'+c.seq/100%10)) + string(rune('0'+c.seq/10%10)) + string(rune('0'+c.seq%10)),
+		BodyHash: h.Sum64(), Input: in}
 }
 
 // Call repeats a call until a replica answers. It returns false if ctx ends first.

@@ -52,7 +52,8 @@ type job struct {
 
 // New returns a load that has not begun.
 func New(c Cluster, check *checker.Checker, opt settings.Cluster, seed int64) *Load {
-	l := &Load{cluster: c, check: check, opt: opt, rng: rand.New(rand.NewSource(seed)), masters: map[yarn.AttemptID]*master{}, jobs: map[string]job{}}
+	l := &Load{cluster: c, check: check, opt: opt, rng: rand.New(rand.NewSource(seed)),
+		masters: map[yarn.AttemptID]*master{}, jobs: map[string]job{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -144,7 +145,8 @@ func (l *Load) client(c *Caller) {
 		l.mu.Unlock()
 		user := "u" + c.Name[6:]
 		q := l.opt.Destination(c.Rng, user)
-		in := &input.SubmitApplication{Name: name, User: user, Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1), MaxAttempts: 2}
+		in := &input.SubmitApplication{Name: name, User: user, Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1),
+			MaxAttempts: 2}
 		in.Tags = append(j.gang(n), l.opt.LifetimeTag(n)...)
 		if n%5 == 0 {
 			in.LifetimeMillis = lifetime.Milliseconds()
@@ -233,7 +235,8 @@ func (l *Load) attend(c *Caller, id yarn.ApplicationID) bool {
 func (l *Load) draw(rng *rand.Rand) job {
 	j := job{unmanaged: rng.Intn(2) == 0, seed: rng.Int63()}
 	for p := range 1 + rng.Intn(3) {
-		g := workload.Group{Priority: int32(1 + p), Count: int64(1 + rng.Intn(5)), Size: yarn.NewResource(int64(1+rng.Intn(3))*1024, 1)}
+		g := workload.Group{Priority: int32(1 + p), Count: int64(1 + rng.Intn(5)),
+			Size: yarn.NewResource(int64(1+rng.Intn(3))*1024, 1)}
 		if rng.Intn(3) == 0 {
 			g.Count, g.Size = int64(1+rng.Intn(2)), yarn.NewResource(int64(4+rng.Intn(4))*1024, int64(1+rng.Intn(4)))
 		}
@@ -255,7 +258,8 @@ func (j *job) gang(n int) []string {
 		return nil
 	}
 	shape := [...]string{"", ",rack=one", ",per-node=1"}[n%3]
-	return []string{fmt.Sprintf("%spriority=%d,count=%d%s,timeout=%d,then=ordinary", yarn.GangTag, j.groups[0].Priority, j.groups[0].Count, shape, 3+n%20)}
+	return []string{fmt.Sprintf("%spriority=%d,count=%d%s,timeout=%d,then=ordinary", yarn.GangTag, j.groups[0].Priority,
+		j.groups[0].Count, shape, 3+n%20)}
 }
 
 // Add adds an unmanaged application that a caller submits under a name.
@@ -305,7 +309,8 @@ func (l *Load) Describe(seq uint32) string {
 	out := ""
 	for id, m := range l.masters {
 		if id.App.Seq == seq {
-			out += fmt.Sprintf("AM of attempt %d (over %v): response %d, %d left, waits for %v, holds %v; ", id.Attempt, m.ctx.Err() != nil, m.am.Response(), m.am.Left(), m.am.Waiting(), m.am.Held())
+			out += fmt.Sprintf("AM of attempt %d (over %v): response %d, %d left, waits for %v, holds %v; ", id.Attempt,
+				m.ctx.Err() != nil, m.am.Response(), m.am.Left(), m.am.Waiting(), m.am.Held())
 		}
 	}
 	for _, n := range l.Nodes {

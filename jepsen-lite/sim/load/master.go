@@ -63,7 +63,9 @@ func (m *master) succeed() {
 // register repeats the call until the AM is registered. It returns false if the attempt is over.
 func (m *master) register() bool {
 	for {
-		reply, ok := m.c.Call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am", Entropy: m.l.check.Entropy(m.id)}})
+		reply,
+			ok := m.c.Call(m.ctx, input.Request{Input: &input.RegisterAttempt{Attempt: m.id, Host: "am",
+			Entropy: m.l.check.Entropy(m.id)}})
 		switch {
 		case !ok:
 			return false
@@ -102,7 +104,8 @@ func (m *master) allocate() bool {
 			m.unlabel()
 			return true
 		}
-		if f.Reason == input.InvalidAsk && strings.Contains(f.What, "no running node has more") { // no node is large enough at the moment
+		// no node is large enough at the moment
+		if f.Reason == input.InvalidAsk && strings.Contains(f.What, "no running node has more") {
 			return true
 		}
 		if m.l.check.RegistersAgain(in, f, m.since) {

@@ -44,7 +44,8 @@ func (p *Pipe) Logger(id string) hclog.Logger {
 	if p.prints {
 		level = hclog.Debug
 	}
-	return hclog.New(&hclog.LoggerOptions{Name: id, Level: level, Output: p.lines, Mutex: make(channelLock, 1), TimeFormat: "05.000"})
+	return hclog.New(&hclog.LoggerOptions{Name: id, Level: level, Output: p.lines, Mutex: make(channelLock, 1),
+		TimeFormat: "05.000"})
 }
 
 // channelLock is a lock for which goroutines wait durably, as package synctest says: if one of them

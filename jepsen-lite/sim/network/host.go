@@ -180,7 +180,8 @@ func (h *Host) gate() rules {
 }
 
 // CallUntil implements forward.Peer.
-func (h *Host) CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte, req []byte) ([]byte, error) {
+func (h *Host) CallUntil(ctx context.Context, over <-chan struct{}, addr string, method byte,
+	req []byte) ([]byte, error) {
 	return h.call(ctx, over, addr, method, req)
 }
 
@@ -342,7 +343,8 @@ func (h *Host) SetKey(key ed25519.PrivateKey) {
 func (h *Host) Proves() bool { return false }
 
 // SetGate implements cluster.Peer.
-func (h *Host) SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), calls, asks func(method byte, server string) error, _ func(string) bool) {
+func (h *Host) SetGate(meet func(server, kind, addr, serial string, key ed25519.PublicKey) (code, text string), calls,
+	asks func(method byte, server string) error, _ func(string) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.rules = rules{meet, calls, asks}

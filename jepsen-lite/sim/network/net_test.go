@@ -57,7 +57,8 @@ func (n *Network) end(hs ...*Host) {
 }
 
 func ask(a *Host) error {
-	return a.RequestVote("b.0", "b", &raft.RequestVoteRequest{Term: 3, RPCHeader: raft.RPCHeader{ID: []byte("a.0")}}, &raft.RequestVoteResponse{})
+	return a.RequestVote("b.0", "b", &raft.RequestVoteRequest{Term: 3, RPCHeader: raft.RPCHeader{ID: []byte("a.0")}},
+		&raft.RequestVoteResponse{})
 }
 
 func TestNetCarries(t *testing.T) {
@@ -87,14 +88,18 @@ func TestNetWeather(t *testing.T) {
 		fails bool
 		least time.Duration
 	}{
-		"good":             {func(*Network) {}, 1, false, 0},
-		"lost":             {func(n *Network) { n.SetWeather(func(w *Weather) { w.Loss = 1 }) }, 0, true, messageTimeout},
-		"twice":            {func(n *Network) { n.SetWeather(func(w *Weather) { w.Double = 1 }) }, 2, false, 0},
-		"cut there":        {func(n *Network) { n.Sever("a", "b") }, 0, true, messageTimeout},
-		"cut back":         {func(n *Network) { n.Sever("b", "a") }, 1, true, messageTimeout},
-		"isolated":         {func(n *Network) { n.Isolate("b", true, true) }, 0, true, messageTimeout},
-		"slow":             {func(n *Network) { n.TurnLink("a", "b", Weather{Delay: 300 * time.Millisecond}) }, 1, false, 300 * time.Millisecond},
-		"thin":             {func(n *Network) { n.TurnLink("a", "b", Weather{PerByte: 10 * time.Millisecond}) }, 1, false, 500 * time.Millisecond},
+		"good":      {func(*Network) {}, 1, false, 0},
+		"lost":      {func(n *Network) { n.SetWeather(func(w *Weather) { w.Loss = 1 }) }, 0, true, messageTimeout},
+		"twice":     {func(n *Network) { n.SetWeather(func(w *Weather) { w.Double = 1 }) }, 2, false, 0},
+		"cut there": {func(n *Network) { n.Sever("a", "b") }, 0, true, messageTimeout},
+		"cut back":  {func(n *Network) { n.Sever("b", "a") }, 1, true, messageTimeout},
+		"isolated":  {func(n *Network) { n.Isolate("b", true, true) }, 0, true, messageTimeout},
+		"slow": {func(n *Network) {
+			n.TurnLink("a", "b", Weather{Delay: 300 * time.Millisecond})
+		}, 1, false, 300 * time.Millisecond},
+		"thin": {func(n *Network) {
+			n.TurnLink("a", "b", Weather{PerByte: 10 * time.Millisecond})
+		}, 1, false, 500 * time.Millisecond},
 		"healed":           {func(n *Network) { n.Sever("a", "b"); n.Heal() }, 1, false, 0},
 		"the other's link": {func(n *Network) { n.TurnLink("b", "z", Weather{Loss: 1}) }, 1, false, 0},
 	} {
@@ -123,7 +128,8 @@ func TestNetReset(t *testing.T) {
 		n.TurnLink("a", "b", Weather{Delay: time.Second})
 		time.AfterFunc(100*time.Millisecond, func() { n.Reset("b", "a") })
 		begin := time.Now()
-		if _, err := a.Call(t.Context(), "b", 1, nil); !errors.Is(err, peer.ErrOutcomeUnknown) || time.Since(begin) != 100*time.Millisecond {
+		if _, err := a.Call(t.Context(), "b", 1, nil); !errors.Is(err, peer.ErrOutcomeUnknown) ||
+			time.Since(begin) != 100*time.Millisecond {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
 		if err := ask(a); err != nil {
@@ -142,7 +148,8 @@ func TestNetHello(t *testing.T) {
 	}{
 		"members": {func(_, _ *Host) {}, true, true},
 		"removed": {func(_, b *Host) {
-			b.SetGate(func(string, string, string, string, ed25519.PublicKey) (string, string) { return "REMOVED", "" }, nil, nil, nil)
+			b.SetGate(func(string, string, string, string, ed25519.PublicKey) (string, string) { return "REMOVED", "" },
+				nil, nil, nil)
 		}, false, false},
 		"other cluster": {func(a, _ *Host) { a.Identify("0", "d") }, false, false},
 		"stranger":      {func(a, _ *Host) { a.Identify("0", "") }, true, false},
@@ -199,7 +206,8 @@ func TestNetPipeline(t *testing.T) {
 						t.Errorf("request %d after %d", q.PrevLogEntry, last)
 					}
 					last = q.PrevLogEntry
-					time.AfterFunc(50*time.Millisecond, func() { rpc.Respond(&raft.AppendEntriesResponse{LastLog: last, Success: true}, nil) })
+					time.AfterFunc(50*time.Millisecond,
+						func() { rpc.Respond(&raft.AppendEntriesResponse{LastLog: last, Success: true}, nil) })
 				case <-b.down:
 					return
 				}
@@ -211,7 +219,8 @@ func TestNetPipeline(t *testing.T) {
 		}
 		go func() {
 			for i := uint64(1); i <= 20; i++ {
-				if _, err := p.AppendEntries(&raft.AppendEntriesRequest{PrevLogEntry: i}, &raft.AppendEntriesResponse{}); err != nil {
+				if _, err := p.AppendEntries(&raft.AppendEntriesRequest{PrevLogEntry: i},
+					&raft.AppendEntriesResponse{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -233,7 +242,8 @@ func TestNetPipeline(t *testing.T) {
 		}
 		<-p.Consumer()
 		time.Sleep(time.Second)
-		if _, err := p.AppendEntries(&raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{}); !errors.Is(err, raft.ErrPipelineShutdown) {
+		if _, err := p.AppendEntries(&raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{}); !errors.Is(err,
+			raft.ErrPipelineShutdown) {
 			t.Errorf("a pipeline goes on that has lost something: %v", err)
 		}
 		n.end(a, b)

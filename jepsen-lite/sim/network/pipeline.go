@@ -61,12 +61,14 @@ func newPipeline(h *Host, to string) *pipeline {
 }
 
 // AppendEntries implements raft.AppendPipeline.
-func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
 	q, err := copied(args, new(raft.AppendEntriesRequest), nil)
 	if err != nil {
 		return nil, err
 	}
-	a := &appending{q: q, start: time.Now(), args: args, resp: resp, answer: make(chan raft.RPCResponse, 1), over: make(chan struct{})}
+	a := &appending{q: q, start: time.Now(), args: args, resp: resp, answer: make(chan raft.RPCResponse, 1),
+		over: make(chan struct{})}
 	select { // a closed pipeline may still have room in p.sent
 	case <-p.stop:
 		return nil, raft.ErrPipelineShutdown

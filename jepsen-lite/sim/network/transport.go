@@ -146,7 +146,8 @@ func (h *Host) ask(to string, in, msg, out any, data []byte) error {
 }
 
 // sendAnswer transports the answer back.
-func (h *Host) sendAnswer(p *Host, q request, r raft.RPCResponse, out any, end <-chan time.Time, conn <-chan struct{}) error {
+func (h *Host) sendAnswer(p *Host, q request, r raft.RPCResponse, out any, end <-chan time.Time,
+	conn <-chan struct{}) error {
 	p.voted(q.msg, r)
 	if ok, _ := h.net.travel(p, h, 64); !ok {
 		return h.timeout(end, conn)
@@ -256,22 +257,26 @@ func (h *Host) AppendEntriesPipeline(_ raft.ServerID, to raft.ServerAddress) (ra
 }
 
 // AppendEntries implements raft.Transport.
-func (h *Host) AppendEntries(_ raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, a *raft.AppendEntriesResponse) error {
+func (h *Host) AppendEntries(_ raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest,
+	a *raft.AppendEntriesResponse) error {
 	return h.ask(string(to), q, new(raft.AppendEntriesRequest), a, nil)
 }
 
 // RequestVote implements raft.Transport.
-func (h *Host) RequestVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest, a *raft.RequestVoteResponse) error {
+func (h *Host) RequestVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest,
+	a *raft.RequestVoteResponse) error {
 	return h.ask(string(to), q, new(raft.RequestVoteRequest), a, nil)
 }
 
 // RequestPreVote implements raft.WithPreVote.
-func (h *Host) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestPreVoteRequest, a *raft.RequestPreVoteResponse) error {
+func (h *Host) RequestPreVote(_ raft.ServerID, to raft.ServerAddress, q *raft.RequestPreVoteRequest,
+	a *raft.RequestPreVoteResponse) error {
 	return h.ask(string(to), q, new(raft.RequestPreVoteRequest), a, nil)
 }
 
 // InstallSnapshot implements raft.Transport.
-func (h *Host) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest, a *raft.InstallSnapshotResponse, data io.Reader) error {
+func (h *Host) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest,
+	a *raft.InstallSnapshotResponse, data io.Reader) error {
 	b, err := io.ReadAll(data)
 	if err != nil {
 		return err
@@ -283,12 +288,14 @@ func (h *Host) InstallSnapshot(_ raft.ServerID, to raft.ServerAddress, q *raft.I
 	err = h.ask(string(to), q, new(raft.InstallSnapshotRequest), a, b)
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
-	h.net.installed = append(h.net.installed, fmt.Sprintf("%s to %s of index %d: %v, %v", h.id, to, q.LastLogIndex, a.Success, err))
+	h.net.installed = append(h.net.installed,
+		fmt.Sprintf("%s to %s of index %d: %v, %v", h.id, to, q.LastLogIndex, a.Success, err))
 	return err
 }
 
 // TimeoutNow implements raft.Transport.
-func (h *Host) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, q *raft.TimeoutNowRequest, a *raft.TimeoutNowResponse) error {
+func (h *Host) TimeoutNow(_ raft.ServerID, to raft.ServerAddress, q *raft.TimeoutNowRequest,
+	a *raft.TimeoutNowResponse) error {
 	return h.ask(string(to), q, new(raft.TimeoutNowRequest), a, nil)
 }
 

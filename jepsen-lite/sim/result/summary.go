@@ -39,7 +39,8 @@ type Summary struct {
 // NewSummary returns an empty summary. all has the names of all kinds of faults, of which the report
 // says which never ran.
 func NewSummary(all []string) *Summary {
-	return &Summary{all: all, kinds: map[string]int{}, achieved: map[string]int{}, exits: map[int]int{}, hits: map[failpoint.Name]int{}}
+	return &Summary{all: all, kinds: map[string]int{}, achieved: map[string]int{}, exits: map[int]int{},
+		hits: map[failpoint.Name]int{}}
 }
 
 // Add adds the result of a seed.
@@ -87,15 +88,18 @@ func (s *Summary) Report(wall time.Duration) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	slices.Sort(s.seeds)
-	line("jepsen-lite tier1 native  commit %s  %s  seeds %d (%d to %d)", commit(), runtime.Version(), len(s.seeds), s.seeds[0], s.seeds[len(s.seeds)-1])
-	line("cluster time %.2f h in %s: %.0f cluster-hours per machine-hour, %.0f per core-hour", s.cluster.Hours(), wall.Round(time.Second),
+	line("jepsen-lite tier1 native  commit %s  %s  seeds %d (%d to %d)", commit(), runtime.Version(), len(s.seeds),
+		s.seeds[0], s.seeds[len(s.seeds)-1])
+	line("cluster time %.2f h in %s: %.0f cluster-hours per machine-hour, %.0f per core-hour", s.cluster.Hours(),
+		wall.Round(time.Second),
 		s.cluster.Hours()/max(wall.Hours(), 1e-9), s.cluster.Hours()/max(s.machine.Hours(), 1e-9))
 	faults := 0
 	for _, n := range s.kinds {
 		faults += n
 	}
 	line("faults %d (%s)", faults, list(s.kinds))
-	line("messages %d (lost %d, doubled %d, late %d, connections reset %d)", s.net.Messages, s.net.Lost, s.net.Doubled, s.net.Late, s.net.Resets)
+	line("messages %d (lost %d, doubled %d, late %d, connections reset %d)", s.net.Messages, s.net.Lost, s.net.Doubled,
+		s.net.Late, s.net.Resets)
 	line("processes that ended by their own will: %s   operators: %s", list(s.exits), list(s.achieved))
 	c := s.counts
 	line("operations acked %d   refused %d   unknown %d   reads %d", c.Acked-c.Refused, c.Refused, c.Unknown, c.Reads)
@@ -109,7 +113,8 @@ func (s *Summary) Report(wall time.Duration) string {
 	line("%s", s.verdicts())
 	line("points hit %s   fault kinds that never ran: %s", s.points(), s.unusedKinds())
 	for _, r := range s.failed {
-		line("FAIL seed %d: %s\n  settings %s\n  again (not to the bit): make sim SEED=%d", r.Seed, strings.Join(r.Violations, "\n  "), r.Settings, r.Seed)
+		line("FAIL seed %d: %s\n  settings %s\n  again (not to the bit): make sim SEED=%d", r.Seed,
+			strings.Join(r.Violations, "\n  "), r.Settings, r.Seed)
 	}
 	return b.String()
 }
@@ -118,11 +123,14 @@ func (s *Summary) Report(wall time.Duration) string {
 func (s *Summary) verdicts() string {
 	c, out := s.counts, []string{}
 	for _, v := range []struct{ id, what string }{
-		{"S1", fmt.Sprintf("%d digests", c.Digests)}, {"S2", fmt.Sprintf("%d terms", c.Terms)}, {"S3", ""}, {"S4", ""}, {"S5", ""}, {"S6", ""},
-		{"S7", ""}, {"S8", ""}, {"S9", ""}, {"S10", ""}, {"S11", ""}, {"S12", registeredAgain(c.Again)}, {"S13", fmt.Sprintf("%d reads", c.Reads)},
+		{"S1", fmt.Sprintf("%d digests", c.Digests)}, {"S2", fmt.Sprintf("%d terms", c.Terms)}, {"S3", ""}, {"S4", ""},
+		{"S5", ""}, {"S6", ""},
+		{"S7", ""}, {"S8", ""}, {"S9", ""}, {"S10", ""}, {"S11", ""}, {"S12", registeredAgain(c.Again)},
+		{"S13", fmt.Sprintf("%d reads", c.Reads)},
 		{"S14", fmt.Sprintf("%d votes", c.Votes)}, {"S15", fmt.Sprintf("%d restores", c.Restores)}, {"S16", ""},
 		{"S17", fmt.Sprintf("%d warnings", c.Warned)}, {"S18", ""}, {"S19", ""}, {"S20", ""},
-		{"L1", fmt.Sprintf("max %s", s.leader.Round(time.Millisecond))}, {"L2", fmt.Sprintf("max %s", s.step.Round(time.Millisecond))},
+		{"L1", fmt.Sprintf("max %s", s.leader.Round(time.Millisecond))},
+		{"L2", fmt.Sprintf("max %s", s.step.Round(time.Millisecond))},
 		{"L3", ""}, {"L4", ""}, {"L5", ""}, {"L6", ""}} {
 		state := "ok"
 		if n := s.violated(v.id); n > 0 {

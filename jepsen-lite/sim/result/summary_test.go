@@ -13,7 +13,8 @@ func TestSummary(t *testing.T) {
 	s.Add(Result{Seed: 3, Virtual: time.Hour, Real: time.Minute})
 	s.Add(Result{Seed: 4, Virtual: time.Hour, Real: time.Minute, Violations: []string{"S2: two leaders", "odd"}})
 	got := s.Report(time.Minute)
-	for _, want := range []string{"seeds 2 (3 to 4)", "cluster time 2.00 h in 1m0s: 120 cluster-hours per machine-hour, 60 per core-hour",
+	for _, want := range []string{"seeds 2 (3 to 4)",
+		"cluster time 2.00 h in 1m0s: 120 cluster-hours per machine-hour, 60 per core-hour",
 		"S1 ok", "S2 FAILED 1 times", "others FAILED 1 times", "FAIL seed 4: S2: two leaders", "make sim SEED=4",
 		"fault kinds that never ran: kill"} {
 		if !strings.Contains(got, want) {

@@ -43,8 +43,10 @@ type Total struct {
 func (s *Summary) Total(profile string, wall time.Duration) Total {
 	cpu, memory := Usage()
 	slices.Sort(s.seeds)
-	t := Total{Commit: commit(), Go: runtime.Version(), Profile: profile, Runs: 1, Seeds: len(s.seeds), ClusterHours: s.cluster.Hours(), Hours: wall.Hours(),
-		CPUSeconds: cpu.Seconds(), MemoryMax: memory, Entries: s.counts.Entries, Acked: s.counts.Acked - s.counts.Refused, Undecided: s.undecided}
+	t := Total{Commit: commit(), Go: runtime.Version(), Profile: profile, Runs: 1, Seeds: len(s.seeds),
+		ClusterHours: s.cluster.Hours(), Hours: wall.Hours(),
+		CPUSeconds: cpu.Seconds(), MemoryMax: memory, Entries: s.counts.Entries, Acked: s.counts.Acked - s.counts.Refused,
+		Undecided: s.undecided}
 	if len(s.seeds) > 0 {
 		t.First, t.Last = s.seeds[0], s.seeds[len(s.seeds)-1]
 	}
@@ -81,7 +83,8 @@ func (t Total) CPUPerHour() float64 { return t.CPUSeconds / max(t.ClusterHours, 
 // String formats the total for people.
 func (t Total) String() string {
 	return fmt.Sprintf("total of commit %s: %.2f cluster-hours, %d seeds (%d to %d), %d faults, %d violations, %d undecided, %.1f CPU seconds per cluster-hour, at most %d MB",
-		t.Commit, t.ClusterHours, t.Seeds, t.First, t.Last, t.Faults, t.Violations, t.Undecided, t.CPUPerHour(), t.MemoryMax>>20)
+		t.Commit, t.ClusterHours, t.Seeds, t.First, t.Last, t.Faults, t.Violations, t.Undecided, t.CPUPerHour(),
+		t.MemoryMax>>20)
 }
 
 // Append appends the line to the file in a folder.
@@ -133,9 +136,12 @@ func SumUp(dir string) ([]Total, error) {
 // WriteTotals prints a table with a line for each commit and profile.
 func WriteTotals(w io.Writer, all []Total) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(tab, "commit\tprofile\truns\tseeds\tcluster-hours\thours\tfaults\tacked\tviolations\tundecided\tCPU s per cluster-hour\tfailed seeds")
+	_,
+		_ = fmt.Fprintln(tab,
+		"commit\tprofile\truns\tseeds\tcluster-hours\thours\tfaults\tacked\tviolations\tundecided\tCPU s per cluster-hour\tfailed seeds")
 	for _, t := range all {
-		_, _ = fmt.Fprintf(tab, "%s\t%s\t%d\t%d (%d to %d)\t%.1f\t%.2f\t%d\t%d\t%d\t%d\t%.1f\t%v\n", t.Commit, t.Profile, t.Runs, t.Seeds, t.First, t.Last,
+		_, _ = fmt.Fprintf(tab, "%s\t%s\t%d\t%d (%d to %d)\t%.1f\t%.2f\t%d\t%d\t%d\t%d\t%.1f\t%v\n", t.Commit, t.Profile,
+			t.Runs, t.Seeds, t.First, t.Last,
 			t.ClusterHours, t.Hours, t.Faults, t.Acked, t.Violations, t.Undecided, t.CPUPerHour(), t.Failed)
 	}
 	return tab.Flush()

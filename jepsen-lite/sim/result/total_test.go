@@ -33,7 +33,8 @@ func TestSumUp(t *testing.T) {
 		t.Errorf("before the first run: %v, %v", all, err)
 	}
 	s := NewSummary(nil)
-	s.Add(Result{Seed: 8, Virtual: time.Hour, Kinds: map[string]int{"kill": 2, "cut": 1}, Counts: checker.Counts{Entries: 5, Acked: 9, Refused: 2}, undecided: 1})
+	s.Add(Result{Seed: 8, Virtual: time.Hour, Kinds: map[string]int{"kill": 2, "cut": 1},
+		Counts: checker.Counts{Entries: 5, Acked: 9, Refused: 2}, undecided: 1})
 	s.Add(Result{Seed: 7, Virtual: time.Hour, Violations: []string{"S1: one", "S2: two"}, Kinds: map[string]int{"cut": 4}})
 	one := s.Total("all", time.Minute)
 	if one.CPUSeconds <= 0 || one.MemoryMax <= 0 {
@@ -55,13 +56,15 @@ func TestSumUp(t *testing.T) {
 	if err != nil || len(all) != 3 {
 		t.Fatalf("SumUp = %+v, %v, want three totals", all, err)
 	}
-	want := Total{Commit: "c1", Go: one.Go, Profile: "all", Runs: 2, Seeds: 4, First: 7, Last: 30, ClusterHours: 4, Hours: one.Hours * 2, CPUSeconds: 60, MemoryMax: 300,
+	want := Total{Commit: "c1", Go: one.Go, Profile: "all", Runs: 2, Seeds: 4, First: 7, Last: 30, ClusterHours: 4,
+		Hours: one.Hours * 2, CPUSeconds: 60, MemoryMax: 300,
 		Faults: 14, Entries: 10, Acked: 14, Violations: 3, Failed: []int64{7, 21}, Undecided: 2}
 	if !reflect.DeepEqual(all[0], want) || !reflect.DeepEqual(all[1], two) || !reflect.DeepEqual(all[2], four) {
 		t.Errorf("%+v\nwant %+v and the others as they were", all, want)
 	}
 	var out strings.Builder
-	if err := WriteTotals(&out, all); err != nil || !strings.Contains(out.String(), "15.0") || !strings.Contains(out.String(), "[7 21]") {
+	if err := WriteTotals(&out, all); err != nil || !strings.Contains(out.String(), "15.0") ||
+		!strings.Contains(out.String(), "[7 21]") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	if err := os.WriteFile(filepath.Join(dir, totalFile), []byte("{}\nhalf a"), 0o644); err != nil {

@@ -52,8 +52,9 @@ func Plain() Cluster {
 func Draw(rng *rand.Rand) Cluster {
 	pick := func(list ...uint64) uint64 { return list[rng.Intn(len(list))] }
 	opt := Cluster{Replicas: 3, Eager: rng.Intn(2) == 0, Dominant: rng.Intn(2) == 0, InFlight: 1 + rng.Intn(2),
-		SnapshotAfter: pick(1, 7, 50, 500), Trailing: pick(0, 1, 64, 10240), Yields: yield.Dial(rng.Intn(3)), LazyCancel: rng.Intn(2) == 0,
-		Queues: []Queue{{"a", "50"}, {"b", "30"}, {"c", "20"}}}
+		SnapshotAfter: pick(1, 7, 50, 500), Trailing: pick(0, 1, 64, 10240), Yields: yield.Dial(rng.Intn(3)),
+		LazyCancel: rng.Intn(2) == 0,
+		Queues:     []Queue{{"a", "50"}, {"b", "30"}, {"c", "20"}}}
 	if rng.Intn(4) == 0 {
 		opt.Replicas = 5
 	}

@@ -144,7 +144,8 @@ func parseShare(s string) (Part, error) {
 	}
 	f, err := yarn.ParseFraction(num)
 	if err != nil {
-		return Part{}, fmt.Errorf("%q is not a percentage, a weight such as 3w, or a vector such as [memory=4096,vcores=4]", clip.Text(s))
+		return Part{}, fmt.Errorf("%q is not a percentage, a weight such as 3w, or a vector such as [memory=4096,vcores=4]",
+			clip.Text(s))
 	}
 	if f.Num < 0 {
 		return Part{}, fmt.Errorf("is negative")
@@ -173,7 +174,10 @@ func parseVector(inner string, kinds yarn.Kinds, legacy bool) (Amount, error) {
 		}
 		if p.Unit != Absolute {
 			if legacy {
-				return Amount{}, fmt.Errorf("%q: percentages and weights inside a vector need yarn.scheduler.capacity.legacy-queue-mode.enabled = false", clip.Text(item))
+				return Amount{},
+					fmt.Errorf(
+						"%q: percentages and weights inside a vector need yarn.scheduler.capacity.legacy-queue-mode.enabled = false",
+						clip.Text(item))
 			}
 			a.Unit = Mixed
 		}

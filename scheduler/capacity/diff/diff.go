@@ -77,7 +77,8 @@ func Of(old, new *capacity.Config) []Change {
 			b = b[1:]
 		default:
 			if a[0].Value != b[0].Value {
-				out = append(out, Change{Kind: KeyChanged, Queue: new.QueueOfKey(b[0].Name), Key: b[0].Name, Old: a[0].Value, New: b[0].Value})
+				out = append(out, Change{Kind: KeyChanged, Queue: new.QueueOfKey(b[0].Name), Key: b[0].Name, Old: a[0].Value,
+					New: b[0].Value})
 			}
 			a, b = a[1:], b[1:]
 		}

@@ -9,8 +9,10 @@ import (
 )
 
 func TestDiff(t *testing.T) {
-	old := parse(t, "root.queues = a,b\nroot.a.capacity = 40\nroot.b.capacity = 60\nroot.a.maximum-capacity = 50\nmaximum-applications = 5")
-	new := parse(t, "root.queues = a,c\nroot.a.capacity = 30\nroot.c.capacity = 70\nnode-locality-delay = 3\nmaximum-applications = 5")
+	old := parse(t,
+		"root.queues = a,b\nroot.a.capacity = 40\nroot.b.capacity = 60\nroot.a.maximum-capacity = 50\nmaximum-applications = 5")
+	new := parse(t,
+		"root.queues = a,c\nroot.a.capacity = 30\nroot.c.capacity = 70\nnode-locality-delay = 3\nmaximum-applications = 5")
 	var got []string
 	for _, c := range Of(old, new) {
 		got = append(got, c.Queue+"|"+strings.ReplaceAll(c.String(), capacity.Prefix, ""))
@@ -42,7 +44,8 @@ func parse(t *testing.T, text string) *capacity.Config {
 	var list []capacity.Property
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(line, "=")
-		list = append(list, capacity.Property{Name: capacity.Prefix + strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+		list = append(list, capacity.Property{Name: capacity.Prefix + strings.TrimSpace(name),
+			Value: strings.TrimSpace(value)})
 	}
 	c, err := capacity.Parse(list)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 func TestUserAMLimitForms(t *testing.T) {
 	in := UserAMLimitInput{
 		Calculator: memoryOnly, Total: mem(100), EffMin: mem(40), AMLimit: mem(20), MinAlloc: mem(1),
-		AMPercent: fraction(t, "0.25"), MinUserLimit: fraction(t, "50"), UserLimitFactor: yarn.One, Weight: yarn.One, ActiveUsers: 4,
+		AMPercent: fraction(t, "0.25"), MinUserLimit: fraction(t, "50"), UserLimitFactor: yarn.One, Weight: yarn.One,
+		ActiveUsers: 4,
 	}
 	if got := UserAMLimit(in); got != mem(5) {
 		t.Errorf("half of 10G: %v", got)
@@ -46,7 +47,8 @@ func TestAMUsable(t *testing.T) {
 
 // TestQueueLimit is scenario 6: 13G of 13G are used, and 3G of them could be unreserved.
 func TestQueueLimit(t *testing.T) {
-	in := QueueLimitInput{Calculator: memoryOnly, Total: mem(16), EffMax: mem(16), Limit: mem(13), Used: mem(13), Unreservable: mem(3), ContinueLooking: true}
+	in := QueueLimitInput{Calculator: memoryOnly, Total: mem(16), EffMax: mem(16), Limit: mem(13), Used: mem(13),
+		Unreservable: mem(3), ContinueLooking: true}
 	if ok, head := QueueLimit(in); !ok || head[yarn.Memory] != 0 {
 		t.Errorf("continue-looking on: %v %v", ok, head)
 	}
@@ -76,7 +78,8 @@ func TestUserCheck(t *testing.T) {
 		look  bool
 		ok    bool
 		need  int64
-	}{{14, true, true, 0}, {13, true, true, 0}, {12, true, true, 1}, {8, true, true, 5}, {7, true, false, 0}, {12, false, false, 0}} {
+	}{{14, true, true, 0}, {13, true, true, 0}, {12, true, true, 1}, {8, true, true, 5}, {7, true, false, 0},
+		{12, false, false, 0}} {
 		in.Limit, in.ContinueLooking = mem(tc.limit), tc.look
 		ok, need := UserCheck(in)
 		if ok != tc.ok || need[yarn.Memory] != tc.need*gib {
@@ -88,7 +91,8 @@ func TestUserCheck(t *testing.T) {
 // TestChildLimit is scenario 33: p1 may use 8G of 16G, x1 uses 7G, and x1 must not get the 1G for
 // which x2 is blocked.
 func TestChildLimit(t *testing.T) {
-	in := ChildLimitInput{Calculator: memoryOnly, Total: mem(16), Limit: mem(8), EffMax: mem(8), Used: mem(7), MinAlloc: mem(1)}
+	in := ChildLimitInput{Calculator: memoryOnly, Total: mem(16), Limit: mem(8), EffMax: mem(8), Used: mem(7),
+		MinAlloc: mem(1)}
 	if got := ChildLimit(in); got != mem(1) {
 		t.Errorf("x2: %v", got)
 	}

@@ -44,7 +44,8 @@ func UserLimit(in UserLimitInput) yarn.Resource {
 }
 
 // WeightedUserLimit returns the limit of a user with a weight, given the limit for weight 1.
-func WeightedUserLimit(calc yarn.Calculator, limit yarn.Resource, weight yarn.Fraction, minAlloc yarn.Resource) yarn.Resource {
+func WeightedUserLimit(calc yarn.Calculator, limit yarn.Resource, weight yarn.Fraction,
+	minAlloc yarn.Resource) yarn.Resource {
 	return calc.MultiplyNormalizeDown(limit, weight, minAlloc)
 }
 

@@ -90,7 +90,8 @@ func TestUsedShareAtTheGuarantee(t *testing.T) {
 	}
 	calc := yarn.Calculator{Dominant: true, Kinds: 3}
 	total := yarn.Resource{100, 100, 8}
-	if got := UsedShare(calc, total, yarn.Resource{10, 10, 4}, yarn.Resource{50, 50, 4}, yarn.Resource{1, 1}); got != share.One {
+	if got := UsedShare(calc, total, yarn.Resource{10, 10, 4}, yarn.Resource{50, 50, 4},
+		yarn.Resource{1, 1}); got != share.One {
 		t.Errorf("the GPUs dominate: %d", got)
 	}
 }
@@ -105,7 +106,8 @@ func TestEqualUseRatios(t *testing.T) {
 				of := func(times int64) Key {
 					min := yarn.Resource{times * guarantee, 1}
 					cluster := yarn.Resource{total, 1000}
-					return Key{Used: Used(calc, cluster, yarn.Resource{times * used, 1}, min, yarn.Resource{1, 1}), AbsCapacity: share.New(times*guarantee, total).Fixed()}
+					return Key{Used: Used(calc, cluster, yarn.Resource{times * used, 1}, min, yarn.Resource{1, 1}),
+						AbsCapacity: share.New(times*guarantee, total).Fixed()}
 				}
 				if small, large := of(1), of(2); Compare(Utilization, &large, &small) >= 0 {
 					t.Fatalf("%d of %d and twice that, of %d in all: %+v before %+v", used, guarantee, total, small, large)

@@ -15,7 +15,8 @@ const dominant = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculato
 // Default returns the queues of a cluster without any configuration, which are those of a
 // new Hadoop installation: root.default has the whole cluster. Everything else has YARN's defaults.
 func Default() []capacity.Property {
-	return []capacity.Property{{Name: capacity.Prefix + "root.queues", Value: "default"}, {Name: capacity.Prefix + "root.default.capacity", Value: "100"}}
+	return []capacity.Property{{Name: capacity.Prefix + "root.queues", Value: "default"},
+		{Name: capacity.Prefix + "root.default.capacity", Value: "100"}}
 }
 
 // baseProperties returns the settings for demonstrations and replays that do not concern a queue:
@@ -38,8 +39,10 @@ func baseProperties() []capacity.Property {
 // Demo returns the configuration of rmd dev. It has four queues, and each may use the
 // whole cluster if the others leave it idle.
 func Demo() []capacity.Property {
-	out := append(baseProperties(), capacity.Property{Name: capacity.Prefix + "root.queues", Value: "online,train,batch,adhoc"})
-	for _, q := range []struct{ name, percent string }{{"online", "40"}, {"train", "30"}, {"batch", "20"}, {"adhoc", "10"}} {
+	out := append(baseProperties(), capacity.Property{Name: capacity.Prefix + "root.queues",
+		Value: "online,train,batch,adhoc"})
+	for _, q := range []struct{ name, percent string }{{"online", "40"}, {"train", "30"}, {"batch", "20"},
+		{"adhoc", "10"}} {
 		out = append(out, elastic("root."+q.name, q.percent)...)
 	}
 	return out

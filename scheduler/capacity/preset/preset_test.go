@@ -17,13 +17,15 @@ func TestDefault(t *testing.T) {
 			err, c)
 	}
 	q := c.Queues[1]
-	if q.Path != "root.default" || c.MaxAlloc != yarn.NewResource(8192, 4) || c.Calculator.Dominant || c.MaxPriority != 0 ||
+	if q.Path != "root.default" || c.MaxAlloc != yarn.NewResource(8192, 4) || c.Calculator.Dominant ||
+		c.MaxPriority != 0 ||
 		q.UserLimitFactor != yarn.One || q.MaxAMPercent != yarn.NewFraction(1, 10) || !c.MaySubmit(1, "anybody") {
 		t.Errorf("%s: limit factor %v, AMs %v, open %v, largest container %v, dominant %v, priority %d; want YARN's defaults",
 			q.Path, q.UserLimitFactor, q.MaxAMPercent, c.MaySubmit(1, "anybody"),
 			c.MaxAlloc, c.Calculator.Dominant, c.MaxPriority)
 	}
-	if e := c.Compute(yarn.NewResource(4096, 4)).Capacities[1]; e.EffMin != yarn.NewResource(4096, 4) || e.EffMax != e.EffMin {
+	if e := c.Compute(yarn.NewResource(4096, 4)).Capacities[1]; e.EffMin != yarn.NewResource(4096, 4) ||
+		e.EffMax != e.EffMin {
 		t.Errorf("root.default has %v to %v", e.EffMin, e.EffMax)
 	}
 }

@@ -110,7 +110,8 @@ func (s Share) Div(o Share) Share {
 // Add returns s+o.
 func (s Share) Add(o Share) Share {
 	const most = 1 << 62
-	if s.big == nil && o.big == nil && s.small.Den == o.small.Den && s.small.Num < most && o.small.Num < most && s.small.Num > -most && o.small.Num > -most {
+	if s.big == nil && o.big == nil && s.small.Den == o.small.Den && s.small.Num < most && o.small.Num < most &&
+		s.small.Num > -most && o.small.Num > -most {
 		return Of(yarn.NewFraction(s.small.Num+o.small.Num, s.small.Den)) // fast path for the weights of siblings
 	}
 	return OfRat(new(big.Rat).Add(s.Rat(), o.Rat()))

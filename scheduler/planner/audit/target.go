@@ -26,9 +26,11 @@ func (t targets) of(in input.Input) string {
 	case *input.MoveApplication:
 		return t.appTarget(in.ID, "queue", func(a *state.App) string { return t.st.Queues.Get(a.Queue).Path }, in.Queue)
 	case *input.SetPriority:
-		return t.appTarget(in.ID, "priority", func(a *state.App) string { return strconv.Itoa(int(a.Priority)) }, strconv.Itoa(int(in.Priority)))
+		return t.appTarget(in.ID, "priority", func(a *state.App) string { return strconv.Itoa(int(a.Priority)) },
+			strconv.Itoa(int(in.Priority)))
 	case *input.SetLifetime:
-		return t.appTarget(in.ID, "lifetime", func(a *state.App) string { return lifetimeText(a.LifetimeMillis) }, lifetimeText(in.LifetimeMillis))
+		return t.appTarget(in.ID, "lifetime", func(a *state.App) string { return lifetimeText(a.LifetimeMillis) },
+			lifetimeText(in.LifetimeMillis))
 	case *input.SetGang:
 		return t.gangTarget(in)
 	case *input.FailAttempt:
@@ -93,7 +95,8 @@ func (t targets) clusterTarget(in input.Input) string {
 	case *input.AdoptQueue:
 		return in.Queue
 	case *input.SetHosts:
-		return fmt.Sprintf("include %d → %d, exclude %d → %d hosts", len(t.st.Hosts.Include), len(in.Include), len(t.st.Hosts.Exclude), len(in.Exclude))
+		return fmt.Sprintf("include %d → %d, exclude %d → %d hosts", len(t.st.Hosts.Include), len(in.Include),
+			len(t.st.Hosts.Exclude), len(in.Exclude))
 	case *input.CreateJoinToken:
 		if in.Voter {
 			return "voter"
@@ -107,8 +110,11 @@ func (t targets) clusterTarget(in input.Input) string {
 		}
 		return in.Name
 	case *input.SetAutopilot:
-		return autopilotText(t.st.Autopilot) + " → " + autopilotText(state.Autopilot{Set: true, CleanupDeadServers: in.CleanupDeadServers, DeadServerMillis: in.DeadServerMillis,
-			MinQuorum: in.MinQuorum, LastContactMillis: in.LastContactMillis, MaxTrailingLogs: in.MaxTrailingLogs, StabilizationMillis: in.StabilizationMillis})
+		return autopilotText(t.st.Autopilot) + " → " +
+			autopilotText(state.Autopilot{Set: true, CleanupDeadServers: in.CleanupDeadServers,
+				DeadServerMillis: in.DeadServerMillis,
+				MinQuorum:        in.MinQuorum, LastContactMillis: in.LastContactMillis, MaxTrailingLogs: in.MaxTrailingLogs,
+				StabilizationMillis: in.StabilizationMillis})
 	case *input.RaiseLevel:
 		return fmt.Sprintf("level %d → %d", t.st.Meta.Level, in.Level)
 	}
@@ -120,7 +126,8 @@ func autopilotText(a state.Autopilot) string {
 		return "unset"
 	}
 	return fmt.Sprintf("cleanup_dead_servers %v, dead_server %ds, min_quorum %d, last_contact %dms, max_trailing_logs %d, stabilization %dms",
-		a.CleanupDeadServers, a.DeadServerMillis/1000, a.MinQuorum, a.LastContactMillis, a.MaxTrailingLogs, a.StabilizationMillis)
+		a.CleanupDeadServers, a.DeadServerMillis/1000, a.MinQuorum, a.LastContactMillis, a.MaxTrailingLogs,
+		a.StabilizationMillis)
 }
 
 // appTarget returns an application with the old and the new value of what changes.

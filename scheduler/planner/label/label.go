@@ -33,7 +33,8 @@ const labelBytes = 4 << 20
 // off refuses requests about labels if labels are disabled.
 func (p Planner) off() *input.Refusal {
 	if !p.sched.Config.LabelSettings.Enabled {
-		return input.Refusef(input.LabelsOff, "set it to true", "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
+		return input.Refusef(input.LabelsOff, "set it to true",
+			"Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled")
 	}
 	return nil
 }
@@ -44,7 +45,8 @@ func (p Planner) CheckSettings(cfg *capacity.Config) error {
 	listed := 0
 	p.st.Labels.Each(func(_ state.LabelSlot, l *state.Label) bool { listed += boolint.Of[int](l.Listed); return true })
 	if !cfg.LabelSettings.Enabled && listed > 0 {
-		return fmt.Errorf("yarn.node-labels.enabled: the cluster has %d labels; remove them before you disable labels", listed)
+		return fmt.Errorf("yarn.node-labels.enabled: the cluster has %d labels; remove them before you disable labels",
+			listed)
 	}
 	return nil
 }
@@ -98,7 +100,8 @@ func (p Planner) check(labels []event.Label, change bool) *input.Refusal {
 		}
 	}
 	if len(differ) > 0 {
-		return input.Refusef(input.InvalidLabel, "run \"rmd label add --change\"", "Exclusivity cannot be modified for an existing label with : %s", strings.Join(differ, ","))
+		return input.Refusef(input.InvalidLabel, "run \"rmd label add --change\"",
+			"Exclusivity cannot be modified for an existing label with : %s", strings.Join(differ, ","))
 	}
 	for _, l := range labels {
 		if err := capacity.CheckLabelName(l.Name); err != nil {
@@ -107,7 +110,8 @@ func (p Planner) check(labels []event.Label, change bool) *input.Refusal {
 	}
 	if p.st.Labels.Len()+unknown > state.MaxLabels {
 		return input.Refusef(input.TooLarge, "use the name of a label that was removed",
-			"the cluster has had %d labels, and %d more would be above its limit of %d; those that were removed count", p.st.Labels.Len(), unknown, state.MaxLabels)
+			"the cluster has had %d labels, and %d more would be above its limit of %d; those that were removed count",
+			p.st.Labels.Len(), unknown, state.MaxLabels)
 	}
 	return nil
 }
@@ -156,7 +160,8 @@ func (p Planner) checkRemoved(names []string) *input.Refusal {
 			return input.Refusef(input.InvalidLabel, "name a label", "Label to be removed is null or empty")
 		}
 		if _, listed := p.st.Labels.Listed(name); !listed {
-			return input.Refusef(input.NoSuchLabel, "list them with \"rmd label list\"", "Node label=%s to be removed doesn't existed in cluster node labels collection.", name)
+			return input.Refusef(input.NoSuchLabel, "list them with \"rmd label list\"",
+				"Node label=%s to be removed doesn't existed in cluster node labels collection.", name)
 		}
 	}
 	return nil
@@ -209,7 +214,8 @@ func (p Planner) labelledNodes(in *input.LabelNodes) ([]event.LabelledNode, *inp
 		nodes = append(nodes, event.LabelledNode{ID: n.ID, Label: label})
 	}
 	if bytes > labelBytes {
-		return nil, input.Refusef(input.TooLarge, "label fewer nodes in one command", "the names of hosts and labels have %d bytes, at most %d are taken", bytes, labelBytes)
+		return nil, input.Refusef(input.TooLarge, "label fewer nodes in one command",
+			"the names of hosts and labels have %d bytes, at most %d are taken", bytes, labelBytes)
 	}
 	slices.SortStableFunc(nodes, func(x, y event.LabelledNode) int { return x.ID.Compare(y.ID) })
 	nodes = slices.Compact(nodes)
@@ -229,7 +235,8 @@ func (p Planner) mayLabelNodes(in *input.LabelNodes) *input.Refusal {
 	case fault != nil:
 		return fault
 	case in.FromNode && !distributed:
-		return input.Refusef(input.NotAllowed, "set yarn.node-labels.configuration-type to distributed", "NodeManagers do not tell their labels, administrators set them")
+		return input.Refusef(input.NotAllowed, "set yarn.node-labels.configuration-type to distributed",
+			"NodeManagers do not tell their labels, administrators set them")
 	case !in.FromNode && distributed:
 		return input.Refusef(input.NotAllowed, "set the labels in the configuration of the NodeManagers",
 			"Error when invoke method=replaceLabelsOnNode because centralized node label configuration is not enabled.")
@@ -253,7 +260,8 @@ func (p Planner) unknownNodes(in *input.LabelNodes) *input.Refusal {
 		}
 	}
 	if len(unknown) > 0 {
-		return input.Refusef(input.NoSuchNode, "list them with \"rmd node list\"", "Failed to replace labels as there are unknown nodes:[%s]",
+		return input.Refusef(input.NoSuchNode, "list them with \"rmd node list\"",
+			"Failed to replace labels as there are unknown nodes:[%s]",
 			input.Cut(strings.Join(unknown, ", "), input.MaxAddress))
 	}
 	return nil
@@ -269,7 +277,8 @@ func (p Planner) onlyLabel(n *input.LabelledNode) (string, *input.Refusal) {
 	}
 	switch {
 	case n.ID.Host == "":
-		return "", input.Refusef(input.InvalidRequest, "name a host, with or without the port of its NodeManager", "a node has no host")
+		return "", input.Refusef(input.InvalidRequest, "name a host, with or without the port of its NodeManager",
+			"a node has no host")
 	case len(labels) > 1:
 		return "", tooManyLabels(len(labels), n.ID.Host)
 	case len(labels) == 0:

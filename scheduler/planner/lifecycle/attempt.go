@@ -74,7 +74,8 @@ func (e Ends) whyFailed(a *state.App, text string) string {
 	if global := e.sched.Config.AMGlobalMaxAttempts; global != int64(a.MaxAttempts) {
 		limits = fmt.Sprintf(" (global limit =%d; local limit is =%d)", global, a.MaxAttempts)
 	}
-	return fmt.Sprintf("Application %s failed %d times%s%s due to %s. Failing the application.", a.ID, a.MaxAttempts, within, limits, text)
+	return fmt.Sprintf("Application %s failed %d times%s%s due to %s. Failing the application.", a.ID, a.MaxAttempts,
+		within, limits, text)
 }
 
 // Attempt ends the current attempt of an application. Its reservations and asks end at once, and so
@@ -90,7 +91,8 @@ func (e Ends) Attempt(slot state.AppSlot, final yarn.FinalStatus, text, url stri
 			e.StopContainer(c, yarn.ExitKilledByRM, "Container killed by the ApplicationMaster's end.")
 		}
 	}
-	e.sched.Emit(&event.AttemptEnded{App: e.st.Apps.Get(slot).ID.Seq, Final: final, Keep: keep, Counts: counts, Diagnostics: text, TrackingURL: url})
+	e.sched.Emit(&event.AttemptEnded{App: e.st.Apps.Get(slot).ID.Seq, Final: final, Keep: keep, Counts: counts,
+		Diagnostics: text, TrackingURL: url})
 }
 
 // liveOf returns the containers of an application that have not ended and that nobody has stopped.

@@ -29,7 +29,8 @@ func (e Ends) CompleteAlone(ref event.ContainerRef, exit int32, text string) boo
 	am, live, node := c.AM, c.State.Live(), c.Node
 	a := e.st.Apps.Get(c.App)
 	e.sched.CancelIncrease(c)
-	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && a.Open() && a.Attempt == ref.Attempt
+	restore := live && c.State == yarn.ContainerAllocated && c.GrantedIn == 0 && !am && a.Open() &&
+		a.Attempt == ref.Attempt
 	e.sched.Emit(&event.ContainerCompleted{Container: ref, ExitStatus: exit, Restore: restore, Diagnostics: text})
 	e.sched.NodeFreed(node)
 	return am && live
@@ -45,7 +46,8 @@ func (e Ends) MasterEnded(ref event.ContainerRef, exit int32, text, reason strin
 		e.Finish(app)
 	case a.Open():
 		if reason == "" {
-			reason = fmt.Sprintf("AM Container for %s exited with  exitCode: %d\nFailing this attempt.Diagnostics: %s", a.AttemptID(), exit, text)
+			reason = fmt.Sprintf("AM Container for %s exited with  exitCode: %d\nFailing this attempt.Diagnostics: %s",
+				a.AttemptID(), exit, text)
 		}
 		e.AttemptFailed(app, reason, !excused(exit))
 	}

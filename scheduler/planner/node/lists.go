@@ -20,7 +20,8 @@ func (ns *Nodes) refusedHost(slot state.NodeSlot, id yarn.NodeID) *input.Refusal
 	if ns.st.Hosts.Allowed(id.Host) || (slot != 0 && ns.st.Nodes.Get(slot).State == yarn.NodeDecommissioning) {
 		return nil
 	}
-	return input.Refusef(input.HostRefused, "change the lists of hosts", "Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
+	return input.Refusef(input.HostRefused, "change the lists of hosts",
+		"Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
 }
 
 // SetHosts replaces the lists of hosts, and makes nodes leave or come back accordingly.
@@ -36,7 +37,8 @@ func (ns *Nodes) SetHosts(in *input.SetHosts) input.Reply {
 		switch allowed := lists.Allowed(n.ID.Host); {
 		case !allowed && n.Heard():
 			leaving = append(leaving, slot)
-		case allowed && n.Report == hostRefused && (n.State == yarn.NodeDecommissioning || n.State == yarn.NodeDecommissioned):
+		case allowed && n.Report == hostRefused &&
+			(n.State == yarn.NodeDecommissioning || n.State == yarn.NodeDecommissioned):
 			returning = append(returning, slot)
 		}
 		return true
@@ -157,9 +159,11 @@ func (ns *Nodes) Forget(in *input.ForgetNode) input.Reply {
 	case in.Untracked && !ns.removesUntracked(n):
 		return in.NewReply()
 	case n.Heard():
-		return input.Refuse(in, input.Refusef(input.NotAllowed, "drain it with \"rmd node drain\" and wait until it is DECOMMISSIONED", "node %s is %s", in.ID, n.State))
+		return input.Refuse(in, input.Refusef(input.NotAllowed,
+			"drain it with \"rmd node drain\" and wait until it is DECOMMISSIONED", "node %s is %s", in.ID, n.State))
 	case !ns.st.Forgettable(slot):
-		return input.Refuse(in, input.Refusef(input.NotAllowed, "try again in a minute", "ApplicationMasters have yet to be told of containers that ended on node %s", in.ID))
+		return input.Refuse(in, input.Refusef(input.NotAllowed, "try again in a minute",
+			"ApplicationMasters have yet to be told of containers that ended on node %s", in.ID))
 	}
 	ns.drop(slot)
 	return in.NewReply()

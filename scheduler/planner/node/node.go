@@ -110,7 +110,8 @@ func (ns *Nodes) Drain(in *input.DrainNode) input.Reply {
 	switch {
 	case in.Back && (n.State == yarn.NodeDecommissioning || n.State == yarn.NodeDecommissioned):
 		if !ns.st.Hosts.Allowed(n.ID.Host) {
-			return input.Refuse(in, input.Refusef(input.HostRefused, "change the lists of hosts first", "the lists of hosts refuse %s", n.ID.Host))
+			return input.Refuse(in, input.Refusef(input.HostRefused, "change the lists of hosts first",
+				"the lists of hosts refuse %s", n.ID.Host))
 		}
 		// Its total was lowered while it drained, so it must register again.
 		ns.recommission(slot)
@@ -161,7 +162,8 @@ func (ns *Nodes) beginDrain(slot state.NodeSlot, deadline int64) bool {
 // startDrain starts a graceful decommission. A deadline of 0 means none.
 func (ns *Nodes) startDrain(slot state.NodeSlot, deadline int64, report string) {
 	ns.sched.CancelOnNode(slot, yarn.CancelNodeNotRunning)
-	ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline, Report: report})
+	ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: deadline,
+		Report: report})
 }
 
 // recommission lets a node come back. The node must register again, with the containers that it
@@ -181,7 +183,8 @@ func (ns *Nodes) SetResource(in *input.SetNodeResource) input.Reply {
 		return input.Refuse(in, noSuchNode(in.ID))
 	}
 	if in.Total.Negative() {
-		return input.Refuse(in, input.Refusef(input.InvalidRequest, "give amounts of zero or more", "a node cannot have %s", in.Total))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "give amounts of zero or more",
+			"a node cannot have %s", in.Total))
 	}
 	ns.changeTotal(slot, in.Total, true)
 	ns.sched.ActivateAll()
@@ -232,7 +235,8 @@ func (ns *Nodes) roomFor(slot state.NodeSlot) *input.Refusal {
 	if slot != 0 || ns.st.Nodes.Len() < maxNodes {
 		return nil
 	}
-	return input.Refusef(input.TooLarge, "bring it back under the name and port of a node that left", "the cluster has had %d nodes and takes no new one", maxNodes)
+	return input.Refusef(input.TooLarge, "bring it back under the name and port of a node that left",
+		"the cluster has had %d nodes and takes no new one", maxNodes)
 }
 
 // ShrinkHuge lowers the resources of nodes to the most that a node may have. An earlier version

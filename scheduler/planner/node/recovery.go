@@ -17,7 +17,8 @@ func (rp *Reports) recover(node state.NodeSlot, in *input.RegisterNode) {
 		id := c.Container
 		ref := event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number}
 		if rp.st.Apps.ByID(id.App) != 0 && rp.st.Recoverable(ref) && !c.Size.Negative() {
-			rp.sched.Emit(&event.ContainerRecovered{Container: ref, Node: node, Key: c.Key, Size: c.Size, StartedMillis: min(max(c.StartedMillis, 0), rp.sched.Now())})
+			rp.sched.Emit(&event.ContainerRecovered{Container: ref, Node: node, Key: c.Key, Size: c.Size,
+				StartedMillis: min(max(c.StartedMillis, 0), rp.sched.Now())})
 		}
 	}
 	for _, id := range in.Running {

@@ -28,7 +28,8 @@ func (rp *Reports) Register(in *input.RegisterNode) input.Reply {
 	}
 	if slot != 0 {
 		if rp.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
-			return input.Refuse(in, input.Refusef(input.NotAllowed, "take it back with \"rmd node drain --undo\"", "node %s is decommissioned", in.ID))
+			return input.Refuse(in, input.Refusef(input.NotAllowed, "take it back with \"rmd node drain --undo\"",
+				"node %s is decommissioned", in.ID))
 		}
 		rp.heardAgain(slot)
 		rp.reconcile(slot, in)
@@ -38,10 +39,12 @@ func (rp *Reports) Register(in *input.RegisterNode) input.Reply {
 	} else {
 		slot = rp.st.Nodes.Next()
 	}
-	rp.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total, Version: in.Version, NodeManager: in.NodeManager,
+	rp.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total,
+		Version: in.Version, NodeManager: in.NodeManager,
 		Address: in.Address, HeartbeatSession: in.HeartbeatSession})
 	if drains >= 0 { // a restart of the node does not end its drain
-		rp.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains, Report: report})
+		rp.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioning, DeadlineMillis: drains,
+			Report: report})
 	}
 	rp.sched.CancelUnservable(slot)
 	if first {

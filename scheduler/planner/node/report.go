@@ -94,7 +94,8 @@ func (rp *Reports) met(slot state.ContainerSlot) {
 func (rp *Reports) missing(node state.NodeSlot) {
 	var lost []event.ContainerRef
 	for slot, c := range rp.st.Containers.On(rp.st.Nodes.Get(node)) {
-		if named := int(slot) < len(rp.named) && rp.named[slot] == rp.round; (c.Launched || c.State == yarn.ContainerReleasing) && !named {
+		if named := int(slot) < len(rp.named) &&
+			rp.named[slot] == rp.round; (c.Launched || c.State == yarn.ContainerReleasing) && !named {
 			lost = append(lost, rp.st.Apps.Ref(c))
 		}
 	}
@@ -157,7 +158,8 @@ func (rp *Reports) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply
 		case c.State == yarn.ContainerReleasing:
 			reply.Kill = append(reply.Kill, rp.st.Apps.ContainerID(c))
 		case c.AM && !c.Launched && !n.NodeManager:
-			reply.Launch = append(reply.Launch, input.Launch{Container: rp.st.Apps.ContainerID(c), Size: c.Size, User: rp.st.Names.Text(a.User), Context: []byte(a.Details().Context)})
+			reply.Launch = append(reply.Launch, input.Launch{Container: rp.st.Apps.ContainerID(c), Size: c.Size,
+				User: rp.st.Names.Text(a.User), Context: []byte(a.Details().Context)})
 		}
 	}
 }
@@ -165,7 +167,8 @@ func (rp *Reports) commands(slot state.NodeSlot, reply *input.NodeHeartbeatReply
 func (rp *Reports) cleanUps(node state.NodeSlot) []yarn.ApplicationID {
 	n := rp.st.Nodes.Get(node)
 	out := make([]yarn.ApplicationID, 0, min(n.PendingCleanups, ToldAtOnce))
-	for slot := n.NodeApplications; slot != 0 && len(out) < cap(out); slot = rp.st.NodeApplications.Get(slot).NextOnNode() {
+	for slot := n.NodeApplications; slot != 0 &&
+		len(out) < cap(out); slot = rp.st.NodeApplications.Get(slot).NextOnNode() {
 		if r := rp.st.NodeApplications.Get(slot); r.Slot == 0 {
 			out = append(out, r.App)
 		}

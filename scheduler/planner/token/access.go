@@ -27,13 +27,15 @@ func (p Plan) setAccess(in *input.SetAccessToken) input.Reply {
 	case len(in.Hash) != 32 || used:
 		return refuse(input.InvalidRequest, "draw another one", "the token's hash is not a new SHA-256")
 	case !accessName(in.Name):
-		return refuse(input.InvalidRequest, "use letters, digits, '.', '_', '-' and '@', beginning with a letter or a digit", "a token's name has 1 to %d characters", accessNameMax)
+		return refuse(input.InvalidRequest, "use letters, digits, '.', '_', '-' and '@', beginning with a letter or a digit",
+			"a token's name has 1 to %d characters", accessNameMax)
 	case !in.Role.Valid():
 		return refuse(input.InvalidRequest, "use read, submit, operator or admin", "the token has no role")
 	case in.ExpiresMillis <= p.NowMillis || in.ExpiresMillis > p.NowMillis+accessLifeMax:
 		return refuse(input.InvalidRequest, "use a ttl of a second to ten years", "the token's end is out of range")
 	case known && !in.Replace:
-		return refuse(input.TokenExists, "take another name, or replace it with --replace", "there is an access token %s, of role %s", have.Name, have.Role)
+		return refuse(input.TokenExists, "take another name, or replace it with --replace",
+			"there is an access token %s, of role %s", have.Name, have.Role)
 	case in.Role != yarn.RoleAdmin && !in.Force && !p.adminBeside(in.Name):
 		return refuse(input.NoAdminLeft, adminFirst, "no token would be left that may change access")
 	}
@@ -55,7 +57,8 @@ const adminFirst = "make one of role admin first, with \"(umask 077; rmd access 
 // before the first one.
 func (p Plan) revokeAccess(in *input.RevokeAccessToken) input.Reply {
 	if _, ok := p.State.Access.Find(in.Name); !ok {
-		return input.Refuse(in, input.Refusef(input.NoSuchToken, "see \"rmd access token list\"", "there is no access token %q", in.Name))
+		return input.Refuse(in, input.Refusef(input.NoSuchToken, "see \"rmd access token list\"",
+			"there is no access token %q", in.Name))
 	}
 	if !in.Force && len(p.State.Access) > 1 && !p.adminBeside(in.Name) {
 		return input.Refuse(in, input.Refusef(input.NoAdminLeft, adminFirst,

@@ -39,8 +39,9 @@ func (p Plan) issue(in *input.IssueDelegationToken) input.Reply {
 			"there are %d delegation tokens, and %s has too many of them", p.State.Delegations.Len(), in.Owner))
 	}
 	most := p.NowMillis + p.Settings.LifeMillis
-	e := &event.DelegationTokenIssued{Sequence: p.State.Meta.NextToken + 1, Owner: in.Owner, Renewer: in.Renewer, RealUser: in.RealUser,
-		KeyID: key, MaxMillis: most, ExpiresMillis: min(most, p.NowMillis+p.Settings.RenewMillis)}
+	e := &event.DelegationTokenIssued{Sequence: p.State.Meta.NextToken + 1, Owner: in.Owner, Renewer: in.Renewer,
+		RealUser: in.RealUser,
+		KeyID:    key, MaxMillis: most, ExpiresMillis: min(most, p.NowMillis+p.Settings.RenewMillis)}
 	p.Emit(e)
 	return &input.IssueDelegationTokenReply{Sequence: e.Sequence, KeyID: key, IssueMillis: p.NowMillis, MaxMillis: most}
 }
@@ -57,13 +58,17 @@ func (p Plan) renew(in *input.RenewDelegationToken) input.Reply {
 	t := p.State.Delegations.Find(in.Sequence)
 	switch {
 	case t == nil:
-		return input.Refuse(in, input.Refusef(input.TokenInvalid, again, "Renewal request for unknown token (RM_DELEGATION_TOKEN sequenceNumber=%d)", in.Sequence))
+		return input.Refuse(in, input.Refusef(input.TokenInvalid, again,
+			"Renewal request for unknown token (RM_DELEGATION_TOKEN sequenceNumber=%d)", in.Sequence))
 	case t.MaxMillis < p.NowMillis || t.ExpiresMillis <= p.NowMillis:
-		return input.Refuse(in, input.Refusef(input.TokenExpired, again, "%s tried to renew an expired token %s", in.By, tokenText(t)))
+		return input.Refuse(in, input.Refusef(input.TokenExpired, again, "%s tried to renew an expired token %s", in.By,
+			tokenText(t)))
 	case t.Renewer == "":
-		return input.Refuse(in, input.Refusef(input.NotAllowed, again, "%s tried to renew a token %s without a renewer", in.By, tokenText(t)))
+		return input.Refuse(in, input.Refusef(input.NotAllowed, again, "%s tried to renew a token %s without a renewer",
+			in.By, tokenText(t)))
 	case t.Renewer != in.By:
-		return input.Refuse(in, input.Refusef(input.NotAllowed, "let its renewer renew it", "%s tries to renew a token %s with non-matching renewer %s", in.By, tokenText(t), t.Renewer))
+		return input.Refuse(in, input.Refusef(input.NotAllowed, "let its renewer renew it",
+			"%s tries to renew a token %s with non-matching renewer %s", in.By, tokenText(t), t.Renewer))
 	}
 	until := min(t.MaxMillis, p.NowMillis+p.Settings.RenewMillis)
 	if until != t.ExpiresMillis {
@@ -77,9 +82,11 @@ func (p Plan) cancel(in *input.CancelDelegationToken) input.Reply {
 	t := p.State.Delegations.Find(in.Sequence)
 	switch {
 	case t == nil:
-		return input.Refuse(in, input.Refusef(input.TokenInvalid, "", "Token not found (RM_DELEGATION_TOKEN sequenceNumber=%d)", in.Sequence))
+		return input.Refuse(in, input.Refusef(input.TokenInvalid, "",
+			"Token not found (RM_DELEGATION_TOKEN sequenceNumber=%d)", in.Sequence))
 	case in.By != t.Owner && (t.Renewer == "" || in.By != t.Renewer):
-		return input.Refuse(in, input.Refusef(input.NotAllowed, "let its owner or renewer cancel it", "%s is not authorized to cancel the token %s", in.By, tokenText(t)))
+		return input.Refuse(in, input.Refusef(input.NotAllowed, "let its owner or renewer cancel it",
+			"%s is not authorized to cancel the token %s", in.By, tokenText(t)))
 	}
 	p.Emit(&event.DelegationTokenEnded{Sequence: in.Sequence})
 	return in.NewReply()

@@ -22,11 +22,14 @@ func (p Plan) createJoin(in *input.CreateJoinToken) input.Reply {
 	const day = 24 * 60 * 60 * 1000
 	switch _, known := p.State.JoinTokens.Find(in.Hash); {
 	case len(in.Hash) != 32 || known:
-		return input.Refuse(in, input.Refusef(input.InvalidRequest, "draw another one", "the token's hash is not a new SHA-256"))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "draw another one",
+			"the token's hash is not a new SHA-256"))
 	case in.TTLMillis < 1000 || in.TTLMillis > day:
-		return input.Refuse(in, input.Refusef(input.InvalidRequest, "use --ttl between 1s and 24h", "a join token lives at most 24 h"))
+		return input.Refuse(in, input.Refusef(input.InvalidRequest, "use --ttl between 1s and 24h",
+			"a join token lives at most 24 h"))
 	}
-	p.Emit(&event.JoinTokenCreated{Hash: in.Hash, Voter: in.Voter, ExpiresMillis: p.NowMillis + in.TTLMillis, CreatedBy: in.Who})
+	p.Emit(&event.JoinTokenCreated{Hash: in.Hash, Voter: in.Voter, ExpiresMillis: p.NowMillis + in.TTLMillis,
+		CreatedBy: in.Who})
 	return in.NewReply()
 }
 

@@ -60,7 +60,8 @@ func (p Plan) RollKeys(entropy []byte) {
 			continue
 		}
 		id, t := p.State.Meta.NextKey+1, p.Settings
-		p.Emit(&event.MasterKeyCreated{Which: which, ID: id, Bytes: keyBytes(entropy, which, id, t.KeyBytes), ActivateMillis: p.NowMillis + t.Activate[which], Algorithm: t.Algorithm})
+		p.Emit(&event.MasterKeyCreated{Which: which, ID: id, Bytes: keyBytes(entropy, which, id, t.KeyBytes),
+			ActivateMillis: p.NowMillis + t.Activate[which], Algorithm: t.Algorithm})
 		if activationAt(p.State.Keys(which)) <= p.NowMillis {
 			p.Emit(&event.KeyActivated{Which: which})
 		}

@@ -132,10 +132,12 @@ func (a *Access) Admit(c *ipc.Caller, operation string) error {
 func (a *Access) MayImpersonate(superuser, user string, from netip.Addr) error {
 	p, ok := a.rules.Load().proxies[superuser]
 	if !ok || !p.mayActFor(user, a.groups) {
-		return &ipc.Error{Class: ipc.ClassAuthorization, Message: fmt.Sprintf("User: %s is not allowed to impersonate %s", superuser, user)}
+		return &ipc.Error{Class: ipc.ClassAuthorization,
+			Message: fmt.Sprintf("User: %s is not allowed to impersonate %s", superuser, user)}
 	}
 	if !p.matchesHost(from) {
-		return &ipc.Error{Class: ipc.ClassAuthorization, Message: fmt.Sprintf("Unauthorized connection for super-user: %s from IP %s", superuser, from)}
+		return &ipc.Error{Class: ipc.ClassAuthorization,
+			Message: fmt.Sprintf("Unauthorized connection for super-user: %s from IP %s", superuser, from)}
 	}
 	return nil
 }

@@ -39,7 +39,8 @@ func load(t testing.TB, owner string, pairs ...string) *Access {
 }
 
 func TestAdmins(t *testing.T) {
-	a := load(t, "rmd", "yarn.admin.acl", "root wheel", "hadoop.user.group.static.mapping.overrides", "eve=wheel;bob=users")
+	a := load(t, "rmd", "yarn.admin.acl", "root wheel", "hadoop.user.group.static.mapping.overrides",
+		"eve=wheel;bob=users")
 	for user, want := range map[string]bool{"root": true, "rmd": true, "eve": true, "bob": false, "no-such-user": false} {
 		if a.Admin(user) != want {
 			t.Errorf("%s is an administrator: %v", user, !want)
@@ -61,7 +62,8 @@ func TestImpersonation(t *testing.T) {
 		"hadoop.proxyuser.oozie.hosts", "10.0.0.1,10.1.0.0/16", "hadoop.proxyuser.oozie.groups", "users",
 		"hadoop.proxyuser.knox.hosts", "*", "hadoop.proxyuser.knox.users", "ann",
 		"hadoop.proxyuser.half.users", "*",
-		"hadoop.proxyuser.hue.hosts", "localhost,nowhere.invalid", "hadoop.proxyuser.hue.groups", "*", "hadoop.proxyuser.hue.users", "ann",
+		"hadoop.proxyuser.hue.hosts", "localhost,nowhere.invalid", "hadoop.proxyuser.hue.groups", "*",
+		"hadoop.proxyuser.hue.users", "ann",
 		"hadoop.proxyuser.a.b.hosts", "*", "hadoop.proxyuser.a.b.users", "bob", "hadoop.proxyuser.odd.color", "red",
 		"hadoop.user.group.static.mapping.overrides", "bob=users;eve=")
 	for _, c := range []struct {
@@ -117,7 +119,8 @@ func TestShortName(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("KRB5_CONFIG", krb5)
-	_, err := New(conf(t, append(broken, "hadoop.security.authentication", "kerberos")...), NewGroups(hclog.NewNullLogger(), nil), "")
+	_, err := New(conf(t, append(broken, "hadoop.security.authentication", "kerberos")...),
+		NewGroups(hclog.NewNullLogger(), nil), "")
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("with a broken rule and Kerberos: %v", err)
 	}

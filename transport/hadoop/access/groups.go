@@ -72,14 +72,16 @@ const (
 
 // NewGroups returns a Groups without settings. Load sets them. Each lookup is a run of j.
 func NewGroups(log hclog.Logger, j *job.Job) *Groups {
-	return &Groups{log: log, job: j, open: groups.Open, wait: groupsWait, set: &groupSettings{}, known: map[string]answer{}, lookups: map[string]*lookup{}}
+	return &Groups{log: log, job: j, open: groups.Open, wait: groupsWait, set: &groupSettings{},
+		known: map[string]answer{}, lookups: map[string]*lookup{}}
 }
 
 // Load replaces the provider, the times and the static mapping, and clears the cache. On an error,
 // the old settings stay in force.
 func (g *Groups) Load(conf *hadoopconf.Config) error {
-	set := &groupSettings{static: map[string][]string{}, background: strings.EqualFold(conf.Value(groupsKeys+"cache.background.reload", ""), "true"),
-		slots: make(chan struct{}, groupsSlots)}
+	set := &groupSettings{static: map[string][]string{},
+		background: strings.EqualFold(conf.Value(groupsKeys+"cache.background.reload", ""), "true"),
+		slots:      make(chan struct{}, groupsSlots)}
 	const overrides = "hadoop.user.group.static.mapping.overrides"
 	for _, entry := range strings.Split(conf.Value(overrides, "dr.who=;"), ";") {
 		if name, groups, ok := strings.Cut(strings.TrimSpace(entry), "="); ok && name != "" {
@@ -95,7 +97,8 @@ func (g *Groups) Load(conf *hadoopconf.Config) error {
 			return err
 		}
 	}
-	set.keep, set.keepNone, set.slow = time.Duration(seconds)*time.Second, time.Duration(none)*time.Second, time.Duration(slow)*time.Millisecond
+	set.keep, set.keepNone, set.slow = time.Duration(seconds)*time.Second, time.Duration(none)*time.Second,
+		time.Duration(slow)*time.Millisecond
 	set.renews = make(chan struct{}, min(threads, groupsSlots))
 	var err error
 	if set.provider, err = g.open(conf, g.log); err != nil {

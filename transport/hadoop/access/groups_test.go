@@ -37,7 +37,8 @@ func TestGroupCacheDuration(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			asked, say := 0, func() ([]string, error) { return []string{"a"}, nil }
 			g := groupsBy(t, func(context.Context, string) ([]string, error) { asked++; return say() },
-				groupsKeys+"cache.secs", "100", groupsKeys+"negative-cache.secs", "10", groupsKeys+"cache.background.reload", background)
+				groupsKeys+"cache.secs", "100", groupsKeys+"negative-cache.secs", "10",
+				groupsKeys+"cache.background.reload", background)
 			step := func(after time.Duration, want string, times int) {
 				t.Helper()
 				time.Sleep(after)

@@ -92,7 +92,8 @@ func (a *Access) serviceOf(conf *hadoopconf.Config, key string) (s service, err 
 			return service{}, fmt.Errorf("%s %s: %w", p.Origin(), p.Name, err)
 		}
 		if len(unknown) > 0 {
-			a.log.Warn("hosts in the service ACLs have no address, so they stand for nothing until -refreshServiceAcl", "key", p.Name, "hosts", strings.Join(unknown, " "))
+			a.log.Warn("hosts in the service ACLs have no address, so they stand for nothing until -refreshServiceAcl", "key",
+				p.Name, "hosts", strings.Join(unknown, " "))
 		}
 	}
 	return s, nil
@@ -139,7 +140,8 @@ func (a *Access) Authorize(c *ipc.Caller, protocol string) error {
 	only := a.onHost(s.onlyPrincipal, from)
 	switch {
 	case only != "" && only != fullName(c):
-		return unauthorized("User %s is not authorized for protocol interface %s: this service is only accessible by %s", describe(c), protocol, only)
+		return unauthorized("User %s is not authorized for protocol interface %s: this service is only accessible by %s",
+			describe(c), protocol, only)
 	case !a.listed(s.allowed, s.realAllowed, c) || a.listed(s.blocked, s.realBlocked, c):
 		cause := "denied by configured ACL"
 		if only != "" {

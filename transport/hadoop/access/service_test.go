@@ -35,7 +35,8 @@ func TestServiceACLs(t *testing.T) {
 	}{
 		{nil, ann, clients, "10.0.0.1", ""},
 		{nil, ann, "", "10.0.0.1", "Null protocol not authorized"},
-		{nil, ann, "org.apache.hadoop.hdfs.protocol.ClientProtocol", "10.0.0.1", "Protocol interface org.apache.hadoop.hdfs.protocol.ClientProtocol is not known."},
+		{nil, ann, "org.apache.hadoop.hdfs.protocol.ClientProtocol", "10.0.0.1",
+			"Protocol interface org.apache.hadoop.hdfs.protocol.ClientProtocol is not known."},
 		{nil, ann, "org.example.Other", "10.0.0.1", "Unknown protocol: org.example.Other"},
 
 		{[]string{acl, "ann"}, ann, clients, "10.0.0.1", ""},
@@ -57,15 +58,23 @@ func TestServiceACLs(t *testing.T) {
 		{[]string{common + "acl", "bob", acl, "ann"}, ann, clients, "10.0.0.1", ""},
 		{[]string{common + "acl.blocked", "ann"}, ann, clients, "10.0.0.1", denied},
 		{[]string{common + "acl.blocked", "ann", acl + ".blocked", ""}, ann, clients, "10.0.0.1", ""},
-		{[]string{acl, "bob"}, knox, clients, "10.0.0.1", "User ann (auth:PROXY) via knox (auth:SIMPLE) is not authorized for protocol interface " + clients + ": denied by configured ACL"},
+		{[]string{acl, "bob"}, knox, clients, "10.0.0.1",
+			"User ann (auth:PROXY) via knox (auth:SIMPLE) is not authorized for protocol interface " + clients +
+				": denied by configured ACL"},
 		{[]string{acl, "~knox"}, knox, clients, "10.0.0.1", ""},
 		{[]string{acl, "~knox"}, ann, clients, "10.0.0.1", denied},
-		{[]string{acl + ".blocked", "~knox"}, knox, clients, "10.0.0.1", "User ann (auth:PROXY) via knox (auth:SIMPLE) is not authorized for protocol interface " + clients + ": denied by configured ACL"},
-		{[]string{acl, "bob"}, ipc.Caller{User: "ann", Kind: ipc.KindToken}, clients, "10.0.0.1", "User ann (auth:TOKEN) is not authorized for protocol interface " + clients + ": denied by configured ACL"},
-		{[]string{acl, "bob"}, ipc.Caller{User: "ann", RealUser: "knox", Principal: "knox/h@X", Kind: "KERBEROS"}, clients, "10.0.0.1",
-			"User ann (auth:PROXY) via knox/h@X (auth:KERBEROS) is not authorized for protocol interface " + clients + ": denied by configured ACL"},
+		{[]string{acl + ".blocked", "~knox"}, knox, clients, "10.0.0.1",
+			"User ann (auth:PROXY) via knox (auth:SIMPLE) is not authorized for protocol interface " + clients +
+				": denied by configured ACL"},
+		{[]string{acl, "bob"}, ipc.Caller{User: "ann", Kind: ipc.KindToken}, clients, "10.0.0.1",
+			"User ann (auth:TOKEN) is not authorized for protocol interface " + clients + ": denied by configured ACL"},
+		{[]string{acl, "bob"}, ipc.Caller{User: "ann", RealUser: "knox", Principal: "knox/h@X", Kind: "KERBEROS"},
+			clients, "10.0.0.1",
+			"User ann (auth:PROXY) via knox/h@X (auth:KERBEROS) is not authorized for protocol interface " + clients +
+				": denied by configured ACL"},
 		{[]string{acl, "ann@X"}, ipc.Caller{User: "ann", Principal: "ann@X", Kind: "KERBEROS"}, clients, "10.0.0.1",
-			"User ann@X (auth:KERBEROS) is not authorized for protocol interface " + clients + ": denied by configured ACL"}, // short names count
+			// short names count
+			"User ann@X (auth:KERBEROS) is not authorized for protocol interface " + clients + ": denied by configured ACL"},
 
 		{[]string{hosts, "10.0.0.1, 10.1.0.0/16"}, ann, clients, "10.0.0.1", ""},
 		{[]string{hosts, "10.0.0.1, 10.1.0.0/16"}, ann, clients, "::ffff:10.1.2.3", ""},
@@ -87,15 +96,20 @@ func TestServiceACLs(t *testing.T) {
 		{[]string{acl, "bob", hosts, "10.0.0.1"}, ann, clients, "10.2.0.1", denied}, // the user is checked first
 
 		{kerberos, node("nm/node1.example@X"), nodes, "10.0.0.1", ""},
-		{kerberos, node("nm/node2.example@X"), nodes, "10.0.0.1", "User nm/node2.example@X (auth:KERBEROS) is not authorized for protocol interface " + nodes + only},
-		{kerberos, node("ann@X"), nodes, "10.0.0.1", "User ann@X (auth:KERBEROS) is not authorized for protocol interface " + nodes + only},
+		{kerberos, node("nm/node2.example@X"), nodes, "10.0.0.1",
+			"User nm/node2.example@X (auth:KERBEROS) is not authorized for protocol interface " + nodes + only},
+		{kerberos, node("ann@X"), nodes, "10.0.0.1",
+			"User ann@X (auth:KERBEROS) is not authorized for protocol interface " + nodes + only},
 		{kerberos, ann, nodes, "10.0.0.1", "User ann (auth:SIMPLE) is not authorized for protocol interface " + nodes + only},
 		{kerberos, node("ann@X"), clients, "10.0.0.1", ""},
-		{append([]string{"security.resourcetracker.protocol.acl", "bob"}, kerberos...), node("nm/node1.example@X"), nodes, "10.0.0.1",
+		{append([]string{"security.resourcetracker.protocol.acl", "bob"}, kerberos...), node("nm/node1.example@X"),
+			nodes, "10.0.0.1",
 			"User nm/node1.example@X (auth:KERBEROS) is not authorized for protocol interface " + nodes + only},
-		{[]string{"hadoop.security.authentication", "kerberos", "yarn.nodemanager.principal", "nm@X"}, node("nm@X"), nodes, "10.0.0.1", ""},
+		{[]string{"hadoop.security.authentication", "kerberos", "yarn.nodemanager.principal", "nm@X"}, node("nm@X"), nodes,
+			"10.0.0.1", ""},
 		{[]string{"hadoop.security.authentication", "kerberos"}, node("ann@X"), nodes, "10.0.0.1", ""},
-		{[]string{"yarn.nodemanager.principal", "nm/_HOST@X"}, ann, nodes, "10.0.0.1", ""}, // without Kerberos nobody has a principal
+		// without Kerberos nobody has a principal
+		{[]string{"yarn.nodemanager.principal", "nm/_HOST@X"}, ann, nodes, "10.0.0.1", ""},
 	} {
 		a := load(t, "", "hadoop.user.group.static.mapping.overrides", "ann=staff")
 		a.nameOf = func(netip.Addr) string { return "Node1.Example" }
@@ -126,7 +140,8 @@ func TestServiceACLs(t *testing.T) {
 
 // TestServiceACLsReload checks that a file with an error changes nothing.
 func TestServiceACLsReload(t *testing.T) {
-	const clients, hosts = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB", "security.applicationclient.protocol.hosts"
+	const clients, hosts = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB",
+		"security.applicationclient.protocol.hosts"
 	a := load(t, "")
 	ann := &ipc.Caller{User: "ann", Address: netip.MustParseAddrPort("10.0.0.1:1")}
 	if err := a.Authorize(ann, "anything"); err != nil {
@@ -136,7 +151,8 @@ func TestServiceACLsReload(t *testing.T) {
 		t.Errorf("the first reading is not in force: %v", err)
 	}
 	err := a.LoadServices(conf(t, hosts, "10.0.0.1/33"))
-	if err == nil || !strings.Contains(err.Error(), `core-site.xml:1 `+hosts+`: "10.0.0.1/33" is not a network`) || a.Authorize(ann, clients) == nil {
+	if err == nil || !strings.Contains(err.Error(), `core-site.xml:1 `+hosts+`: "10.0.0.1/33" is not a network`) ||
+		a.Authorize(ann, clients) == nil {
 		t.Errorf("a wrong network: %v", err)
 	}
 	if err := a.LoadServices(conf(t, hosts, "10.0.0.1")); err != nil || a.Authorize(ann, clients) != nil {

@@ -21,7 +21,9 @@ func TestForcefulRefreshEndsTheDrains(t *testing.T) {
 	}
 	app := yarn.AttemptID{App: h.must(t, &input.SubmitApplication{User: "u", Queue: "root.default", Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	h.must(t, &input.RegisterAttempt{Attempt: app})
-	h.must(t, &input.Allocate{Attempt: app, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 2, Size: yarn.NewResource(8192, 4), Relax: true}}})
+	h.must(t,
+		&input.Allocate{Attempt: app, Asks: []input.Ask{
+			{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 2, Size: yarn.NewResource(8192, 4), Relax: true}}})
 	h.exclude = []string{"a"}
 	refresh(proto.DecommissionTypeProto_DECOMMISSION_TYPE_GRACEFUL)
 	if n := h.node(t, "a"); n.State != yarn.NodeDecommissioning {

@@ -110,7 +110,8 @@ func newFixture(t *testing.T, change ...func(*Config)) *fixture {
 	}
 	h.must(t, &input.InitCluster{ClusterID: "c", ClusterTimestamp: h.now, Properties: h.queues})
 	for _, host := range []string{"a", "b"} {
-		h.must(t, &input.RegisterNode{ID: node(host), Rack: "/default-rack", Total: yarn.NewResource(8192, 8), Version: "3.4.2"})
+		h.must(t, &input.RegisterNode{ID: node(host), Rack: "/default-rack", Total: yarn.NewResource(8192, 8),
+			Version: "3.4.2"})
 	}
 	h.inputs = nil
 	return h
@@ -151,7 +152,8 @@ func (h *fixture) node(t *testing.T, host string) *state.Node {
 var root, eve = as("root"), as("eve")
 
 func as(user string) *ipc.Call {
-	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple, Address: netip.MustParseAddrPort("10.0.0.9:4711")}}
+	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple,
+		Address: netip.MustParseAddrPort("10.0.0.9:4711")}}
 }
 
 // refused checks that an error is the Java exception of a class with a message.
@@ -180,11 +182,13 @@ func method[Req any, Resp any](name string, f func(context.Context, *ipc.Call, *
 func (h *fixture) administration() []call {
 	return []call{
 		method("refreshQueues", h.refreshQueues), method("refreshNodes", h.refreshNodes),
-		method("refreshSuperUserGroupsConfiguration", h.refreshSuperUserGroups), method("refreshUserToGroupsMappings", h.refreshUserToGroups),
+		method("refreshSuperUserGroupsConfiguration", h.refreshSuperUserGroups),
+		method("refreshUserToGroupsMappings", h.refreshUserToGroups),
 		method("refreshAdminAcls", h.refreshAdminACLs), method("refreshServiceAcls", h.refreshServiceACLs),
 		method("refreshClusterMaxPriority", h.refreshMaxPriority), method("refreshNodesResources", h.refreshNodesResources),
 		method("updateNodeResource", h.updateNodeResource), method("checkForDecommissioningNodes", h.decommissioning),
-		method("addToClusterNodeLabels", h.AddToClusterNodeLabels), method("removeFromClusterNodeLabels", h.RemoveFromClusterNodeLabels),
+		method("addToClusterNodeLabels", h.AddToClusterNodeLabels),
+		method("removeFromClusterNodeLabels", h.RemoveFromClusterNodeLabels),
 		method("replaceLabelsOnNode", h.ReplaceLabelsOnNode), method("mapAttributesToNodes", h.mapAttributes),
 	}
 }

@@ -10,12 +10,14 @@ import (
 
 // serviceStatus returns the replica's role: the leader is active, all others are standby. A
 // follower is reported as standby although it forwards every call.
-func (s *Service) serviceStatus(_ context.Context, c *ipc.Call, _ *proto.GetServiceStatusRequestProto) (*proto.GetServiceStatusResponseProto, error) {
+func (s *Service) serviceStatus(_ context.Context, c *ipc.Call,
+	_ *proto.GetServiceStatusRequestProto) (*proto.GetServiceStatusResponseProto, error) {
 	if err := s.admitHA(c, "getServiceState"); err != nil {
 		return nil, err
 	}
 	here, known := s.cfg.Leader()
-	out := &proto.GetServiceStatusResponseProto{State: proto.HAServiceStateProto_STANDBY.Enum(), ReadyToBecomeActive: new(true)}
+	out := &proto.GetServiceStatusResponseProto{State: proto.HAServiceStateProto_STANDBY.Enum(),
+		ReadyToBecomeActive: new(true)}
 	if here {
 		out.State = proto.HAServiceStateProto_ACTIVE.Enum()
 	}
@@ -27,7 +29,8 @@ func (s *Service) serviceStatus(_ context.Context, c *ipc.Call, _ *proto.GetServ
 	return out, nil
 }
 
-func (s *Service) monitorHealth(_ context.Context, c *ipc.Call, _ *proto.MonitorHealthRequestProto) (*proto.MonitorHealthResponseProto, error) {
+func (s *Service) monitorHealth(_ context.Context, c *ipc.Call,
+	_ *proto.MonitorHealthRequestProto) (*proto.MonitorHealthResponseProto, error) {
 	if err := s.admitHA(c, "monitorHealth"); err != nil {
 		return nil, err
 	}
@@ -55,14 +58,17 @@ func (s *Service) refuse(c *ipc.Call, operation string) error {
 		"%s of %s is refused: the replicas elect their leader themselves; use \"rmd cluster transfer\" to hand leadership over", operation, s.cfg.ID)}
 }
 
-func (s *Service) toActive(_ context.Context, c *ipc.Call, _ *proto.TransitionToActiveRequestProto) (*proto.TransitionToActiveResponseProto, error) {
+func (s *Service) toActive(_ context.Context, c *ipc.Call,
+	_ *proto.TransitionToActiveRequestProto) (*proto.TransitionToActiveResponseProto, error) {
 	return nil, s.refuse(c, "transitionToActive")
 }
 
-func (s *Service) toStandby(_ context.Context, c *ipc.Call, _ *proto.TransitionToStandbyRequestProto) (*proto.TransitionToStandbyResponseProto, error) {
+func (s *Service) toStandby(_ context.Context, c *ipc.Call,
+	_ *proto.TransitionToStandbyRequestProto) (*proto.TransitionToStandbyResponseProto, error) {
 	return nil, s.refuse(c, "transitionToStandby")
 }
 
-func (s *Service) toObserver(context.Context, *ipc.Call, *proto.TransitionToObserverRequestProto) (*proto.TransitionToObserverResponseProto, error) {
+func (s *Service) toObserver(context.Context, *ipc.Call,
+	*proto.TransitionToObserverRequestProto) (*proto.TransitionToObserverResponseProto, error) {
 	return nil, &ipc.Error{Class: classService, Message: "Does not support transition to Observer"}
 }

@@ -34,7 +34,8 @@ func (s *Service) labels(ctx context.Context, c *ipc.Call, operation string, in 
 }
 
 // AddToClusterNodeLabels adds labels to the cluster.
-func (s *Service) AddToClusterNodeLabels(ctx context.Context, c *ipc.Call, req *proto.AddToClusterNodeLabelsRequestProto) (*proto.AddToClusterNodeLabelsResponseProto, error) {
+func (s *Service) AddToClusterNodeLabels(ctx context.Context, c *ipc.Call,
+	req *proto.AddToClusterNodeLabelsRequestProto) (*proto.AddToClusterNodeLabelsResponseProto, error) {
 	in := &input.SetLabels{}
 	for _, l := range req.GetNodeLabels() {
 		in.Labels = append(in.Labels, input.Label{Name: l.GetName(), Exclusive: l.GetIsExclusive()})
@@ -48,12 +49,15 @@ func (s *Service) AddToClusterNodeLabels(ctx context.Context, c *ipc.Call, req *
 }
 
 // RemoveFromClusterNodeLabels removes labels from the cluster.
-func (s *Service) RemoveFromClusterNodeLabels(ctx context.Context, c *ipc.Call, req *proto.RemoveFromClusterNodeLabelsRequestProto) (*proto.RemoveFromClusterNodeLabelsResponseProto, error) {
-	return &proto.RemoveFromClusterNodeLabelsResponseProto{}, s.labels(ctx, c, "removeFromClusterNodeLabels", &input.RemoveLabels{Names: req.GetNodeLabels()})
+func (s *Service) RemoveFromClusterNodeLabels(ctx context.Context, c *ipc.Call,
+	req *proto.RemoveFromClusterNodeLabelsRequestProto) (*proto.RemoveFromClusterNodeLabelsResponseProto, error) {
+	return &proto.RemoveFromClusterNodeLabelsResponseProto{},
+		s.labels(ctx, c, "removeFromClusterNodeLabels", &input.RemoveLabels{Names: req.GetNodeLabels()})
 }
 
 // ReplaceLabelsOnNode sets the labels of nodes, and of hosts (port 0).
-func (s *Service) ReplaceLabelsOnNode(ctx context.Context, c *ipc.Call, req *proto.ReplaceLabelsOnNodeRequestProto) (*proto.ReplaceLabelsOnNodeResponseProto, error) {
+func (s *Service) ReplaceLabelsOnNode(ctx context.Context, c *ipc.Call,
+	req *proto.ReplaceLabelsOnNodeRequestProto) (*proto.ReplaceLabelsOnNodeResponseProto, error) {
 	const operation = "replaceLabelsOnNode"
 	nodes, err := labelled(req.GetNodeToLabels())
 	if err != nil {
@@ -62,7 +66,8 @@ func (s *Service) ReplaceLabelsOnNode(ctx context.Context, c *ipc.Call, req *pro
 		}
 		return nil, ioException("%v", err)
 	}
-	return &proto.ReplaceLabelsOnNodeResponseProto{}, s.labels(ctx, c, operation, &input.LabelNodes{Nodes: nodes, KnownOnly: req.GetFailOnUnknownNodes()})
+	return &proto.ReplaceLabelsOnNodeResponseProto{},
+		s.labels(ctx, c, operation, &input.LabelNodes{Nodes: nodes, KnownOnly: req.GetFailOnUnknownNodes()})
 }
 
 // labelled returns the labels of nodes. If a node occurs twice, the later entry counts, as in

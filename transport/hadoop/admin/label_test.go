@@ -14,7 +14,8 @@ import (
 func newLabelled(t *testing.T, more ...string) *fixture {
 	t.Helper()
 	h := newFixture(t)
-	h.queues = queues(append([]string{prefix + "default.capacity", "50", prefix + "batch.capacity", "50", "yarn.node-labels.enabled", "true",
+	h.queues = queues(append([]string{prefix + "default.capacity", "50", prefix + "batch.capacity", "50",
+		"yarn.node-labels.enabled", "true",
 		prefix + "batch.accessible-node-labels", "gpu", prefix + "default.accessible-node-labels", " "}, more...)...)
 	if _, err := h.refreshQueues(ctx, root, &proto.RefreshQueuesRequestProto{}); err != nil {
 		t.Fatal(err)
@@ -33,7 +34,8 @@ func (h *fixture) remove(names ...string) error {
 }
 
 func (h *fixture) replace(known bool, nodes ...*proto.NodeIdToLabelsProto) error {
-	_, err := h.ReplaceLabelsOnNode(ctx, root, &proto.ReplaceLabelsOnNodeRequestProto{NodeToLabels: nodes, FailOnUnknownNodes: &known})
+	_, err := h.ReplaceLabelsOnNode(ctx, root,
+		&proto.ReplaceLabelsOnNodeRequestProto{NodeToLabels: nodes, FailOnUnknownNodes: &known})
 	return err
 }
 
@@ -60,7 +62,8 @@ func TestLabels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := h.AddToClusterNodeLabels(ctx, root, &proto.AddToClusterNodeLabelsRequestProto{DeprecatedNodeLabels: []string{"old"}})
+	_, err := h.AddToClusterNodeLabels(ctx, root,
+		&proto.AddToClusterNodeLabelsRequestProto{DeprecatedNodeLabels: []string{"old"}})
 	must(err) // the request of a Hadoop 2.6 client
 	must(h.add(label("gpu", true), label(" spot ", false), &proto.NodeLabelProto{Name: new("plain")}))
 	must(h.add(label("gpu", true)))
@@ -75,7 +78,8 @@ func TestLabels(t *testing.T) {
 		t.Errorf("the nodes have %s", got)
 	}
 	must(h.replace(false, at("a", 45454), at("later", 0, "gpu")))
-	if got := h.names(t); got != " spot" || st.LabelledHosts.LabelOf(yarn.NodeID{Host: "later", Port: 1}) != st.Labels.Find("gpu") {
+	if got := h.names(t); got != " spot" || st.LabelledHosts.LabelOf(
+		yarn.NodeID{Host: "later", Port: 1}) != st.Labels.Find("gpu") {
 		t.Errorf("the nodes have %s", got)
 	}
 	must(h.remove("old", "spot"))
@@ -99,15 +103,22 @@ func TestLabelRefusals(t *testing.T) {
 		err  error
 		text string
 	}{
-		{h.add(label("new", true), label("gpu", false), label("spot", true)), "Exclusivity cannot be modified for an existing label with : <gpu:exclusivity=false>,<spot:exclusivity=true>"},
-		{h.add(label("new", true), label("-a", true)), "label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= -a"},
+		{h.add(label("new", true), label("gpu", false), label("spot", true)),
+			"Exclusivity cannot be modified for an existing label with : <gpu:exclusivity=false>,<spot:exclusivity=true>"},
+		{h.add(label("new", true), label("-a", true)),
+			"label name should only contains {0-9, a-z, A-Z, -, _} and should not started with {-,_}, now it is= -a"},
 		{h.remove("spot", "none"), "Node label=none to be removed doesn't existed in cluster node labels collection."},
-		{h.remove("gpu"), "Cannot remove label=gpu, because queue=root.batch is using this label. Please remove label on queue before remove the label"},
-		{h.replace(false, at("a", 0, "spot"), at("b", 0, "none")), "Not all labels being replaced contained by known label collections, please check, new labels=[none]"},
-		{h.replace(false, at("a", 0, "gpu", "spot")), "2 labels specified on host=a, please note that we do not support specifying multiple labels on a single host for now."},
-		{h.replace(true, at("a", 0, "gpu"), at("c", 0, "gpu"), at("d", 1, "gpu")), "Failed to replace labels as there are unknown nodes:[c:0, d:1]"},
+		{h.remove("gpu"),
+			"Cannot remove label=gpu, because queue=root.batch is using this label. Please remove label on queue before remove the label"},
+		{h.replace(false, at("a", 0, "spot"), at("b", 0, "none")),
+			"Not all labels being replaced contained by known label collections, please check, new labels=[none]"},
+		{h.replace(false, at("a", 0, "gpu", "spot")),
+			"2 labels specified on host=a, please note that we do not support specifying multiple labels on a single host for now."},
+		{h.replace(true, at("a", 0, "gpu"), at("c", 0, "gpu"), at("d", 1, "gpu")),
+			"Failed to replace labels as there are unknown nodes:[c:0, d:1]"},
 		{h.replace(false, &proto.NodeIdToLabelsProto{}), "invalid message: node id missing"},
-		{h.replace(false, make([]*proto.NodeIdToLabelsProto, input.MaxEntries+1)...), "100001 nodes in one call, at most 100000 are taken"},
+		{h.replace(false, make([]*proto.NodeIdToLabelsProto, input.MaxEntries+1)...),
+			"100001 nodes in one call, at most 100000 are taken"},
 	} {
 		refused(t, c.err, ipc.ClassYarn, "java.io.IOException: "+c.text)
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // updateNodeResource sets the resources of nodes. If one of the nodes is unknown, it sets none.
-func (s *Service) updateNodeResource(ctx context.Context, c *ipc.Call, req *proto.UpdateNodeResourceRequestProto) (*proto.UpdateNodeResourceResponseProto, error) {
+func (s *Service) updateNodeResource(ctx context.Context, c *ipc.Call,
+	req *proto.UpdateNodeResourceRequestProto) (*proto.UpdateNodeResourceResponseProto, error) {
 	if err := s.admit(c, "updateNodeResource"); err != nil {
 		return nil, err
 	}
@@ -40,7 +41,8 @@ func totals(st *state.State, entries []*proto.NodeResourceMapProto) ([]*input.Se
 		}
 		slot := st.Nodes.Find(id)
 		if slot == 0 || !st.Nodes.Get(slot).Heard() {
-			return nil, yarnException("Resource update get failed on all nodes due to change resource on an unrecognized node: %s", id)
+			return nil,
+				yarnException("Resource update get failed on all nodes due to change resource on an unrecognized node: %s", id)
 		}
 		total, err := wire.Resource(e.GetResourceOption().GetResource(), st.Versions.Kinds())
 		if err != nil {
@@ -57,13 +59,15 @@ func totals(st *state.State, entries []*proto.NodeResourceMapProto) ([]*input.Se
 // refreshNodesResources reloads this replica's files. Unlike YARN, it does not read
 // dynamic-resources.xml, which the Java ResourceManager does not ship either. Resources set with
 // updateNodeResource stay.
-func (s *Service) refreshNodesResources(ctx context.Context, c *ipc.Call, _ *proto.RefreshNodesResourcesRequestProto) (*proto.RefreshNodesResourcesResponseProto, error) {
+func (s *Service) refreshNodesResources(ctx context.Context, c *ipc.Call,
+	_ *proto.RefreshNodesResourcesRequestProto) (*proto.RefreshNodesResourcesResponseProto, error) {
 	return &proto.RefreshNodesResourcesResponseProto{}, s.reload(ctx, c, "refreshNodesResources")
 }
 
 // decommissioning returns the nodes that are decommissioning. `rmadmin -refreshNodes -g -client`
 // polls it.
-func (s *Service) decommissioning(ctx context.Context, c *ipc.Call, _ *proto.CheckForDecommissioningNodesRequestProto) (*proto.CheckForDecommissioningNodesResponseProto, error) {
+func (s *Service) decommissioning(ctx context.Context, c *ipc.Call,
+	_ *proto.CheckForDecommissioningNodesRequestProto) (*proto.CheckForDecommissioningNodesResponseProto, error) {
 	if err := s.admit(c, "checkForDecommissioningNodes"); err != nil {
 		return nil, err
 	}
@@ -80,7 +84,8 @@ func (s *Service) decommissioning(ctx context.Context, c *ipc.Call, _ *proto.Che
 	return out, nil
 }
 
-func (s *Service) mapAttributes(_ context.Context, c *ipc.Call, _ *proto.NodesToAttributesMappingRequestProto) (*proto.NodesToAttributesMappingResponseProto, error) {
+func (s *Service) mapAttributes(_ context.Context, c *ipc.Call,
+	_ *proto.NodesToAttributesMappingRequestProto) (*proto.NodesToAttributesMappingResponseProto, error) {
 	if err := s.admit(c, "mapAttributesToNodes"); err != nil {
 		return nil, err
 	}

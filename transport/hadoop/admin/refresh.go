@@ -11,7 +11,8 @@ import (
 )
 
 // refreshQueues proposes the queue configuration of this replica as the next version.
-func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call, _ *proto.RefreshQueuesRequestProto) (*proto.RefreshQueuesResponseProto, error) {
+func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call,
+	_ *proto.RefreshQueuesRequestProto) (*proto.RefreshQueuesResponseProto, error) {
 	if err := s.admit(c, "refreshQueues"); err != nil {
 		return nil, err
 	}
@@ -40,7 +41,8 @@ func (s *Service) refreshQueues(ctx context.Context, c *ipc.Call, _ *proto.Refre
 }
 
 // refreshNodes proposes the host lists of this replica.
-func (s *Service) refreshNodes(ctx context.Context, c *ipc.Call, req *proto.RefreshNodesRequestProto) (*proto.RefreshNodesResponseProto, error) {
+func (s *Service) refreshNodes(ctx context.Context, c *ipc.Call,
+	req *proto.RefreshNodesRequestProto) (*proto.RefreshNodesResponseProto, error) {
 	if err := s.admit(c, "refreshNodes"); err != nil {
 		return nil, err
 	}
@@ -54,7 +56,8 @@ func (s *Service) refreshNodes(ctx context.Context, c *ipc.Call, req *proto.Refr
 		return nil, err
 	}
 	if r, ok := reply.(*input.SetHostsReply); ok {
-		s.cfg.Logger.Info("hosts refreshed", "who", in.Who, "leaving", r.Leaving, "returning", r.Returning, "graceful", in.Graceful)
+		s.cfg.Logger.Info("hosts refreshed", "who", in.Who, "leaving", r.Leaving, "returning", r.Returning,
+			"graceful", in.Graceful)
 	}
 	return &proto.RefreshNodesResponseProto{}, nil
 }
@@ -102,19 +105,25 @@ func (s *Service) reload(ctx context.Context, c *ipc.Call, operation string) err
 	return s.audit(ctx, c, "rmadmin "+operation, "done")
 }
 
-func (s *Service) refreshSuperUserGroups(ctx context.Context, c *ipc.Call, _ *proto.RefreshSuperUserGroupsConfigurationRequestProto) (*proto.RefreshSuperUserGroupsConfigurationResponseProto, error) {
-	return &proto.RefreshSuperUserGroupsConfigurationResponseProto{}, s.reload(ctx, c, "refreshSuperUserGroupsConfiguration")
+func (s *Service) refreshSuperUserGroups(ctx context.Context, c *ipc.Call,
+	_ *proto.RefreshSuperUserGroupsConfigurationRequestProto) (*proto.RefreshSuperUserGroupsConfigurationResponseProto,
+	error) {
+	return &proto.RefreshSuperUserGroupsConfigurationResponseProto{},
+		s.reload(ctx, c, "refreshSuperUserGroupsConfiguration")
 }
 
-func (s *Service) refreshUserToGroups(ctx context.Context, c *ipc.Call, _ *proto.RefreshUserToGroupsMappingsRequestProto) (*proto.RefreshUserToGroupsMappingsResponseProto, error) {
+func (s *Service) refreshUserToGroups(ctx context.Context, c *ipc.Call,
+	_ *proto.RefreshUserToGroupsMappingsRequestProto) (*proto.RefreshUserToGroupsMappingsResponseProto, error) {
 	return &proto.RefreshUserToGroupsMappingsResponseProto{}, s.reload(ctx, c, "refreshUserToGroupsMappings")
 }
 
-func (s *Service) refreshAdminACLs(ctx context.Context, c *ipc.Call, _ *proto.RefreshAdminAclsRequestProto) (*proto.RefreshAdminAclsResponseProto, error) {
+func (s *Service) refreshAdminACLs(ctx context.Context, c *ipc.Call,
+	_ *proto.RefreshAdminAclsRequestProto) (*proto.RefreshAdminAclsResponseProto, error) {
 	return &proto.RefreshAdminAclsResponseProto{}, s.reload(ctx, c, "refreshAdminAcls")
 }
 
-func (s *Service) refreshServiceACLs(ctx context.Context, c *ipc.Call, _ *proto.RefreshServiceAclsRequestProto) (*proto.RefreshServiceAclsResponseProto, error) {
+func (s *Service) refreshServiceACLs(ctx context.Context, c *ipc.Call,
+	_ *proto.RefreshServiceAclsRequestProto) (*proto.RefreshServiceAclsResponseProto, error) {
 	if !s.cfg.Authorization {
 		return nil, ioException("Service Authorization (hadoop.security.authorization) not enabled.")
 	}
@@ -123,7 +132,8 @@ func (s *Service) refreshServiceACLs(ctx context.Context, c *ipc.Call, _ *proto.
 
 // refreshMaxPriority takes yarn.cluster.max-application-priority from this replica's files. It
 // belongs to the replicated configuration.
-func (s *Service) refreshMaxPriority(ctx context.Context, c *ipc.Call, _ *proto.RefreshClusterMaxPriorityRequestProto) (*proto.RefreshClusterMaxPriorityResponseProto, error) {
+func (s *Service) refreshMaxPriority(ctx context.Context, c *ipc.Call,
+	_ *proto.RefreshClusterMaxPriorityRequestProto) (*proto.RefreshClusterMaxPriorityResponseProto, error) {
 	if err := s.admit(c, "refreshClusterMaxPriority"); err != nil {
 		return nil, err
 	}
@@ -150,13 +160,15 @@ func (s *Service) refreshMaxPriority(ctx context.Context, c *ipc.Call, _ *proto.
 			props = append(props, p)
 		}
 	}
-	in := &input.SetQueues{Properties: props, IfVersion: version, Author: c.Caller.User, Comment: "rmadmin -refreshClusterMaxPriority at " + s.cfg.ID}
+	in := &input.SetQueues{Properties: props, IfVersion: version, Author: c.Caller.User,
+		Comment: "rmadmin -refreshClusterMaxPriority at " + s.cfg.ID}
 	if _, err := s.do(ctx, c, in); err != nil {
 		return nil, err
 	}
 	return &proto.RefreshClusterMaxPriorityResponseProto{}, nil
 }
 
-func (s *Service) groupsForUser(_ context.Context, _ *ipc.Call, req *proto.GetGroupsForUserRequestProto) (*proto.GetGroupsForUserResponseProto, error) {
+func (s *Service) groupsForUser(_ context.Context, _ *ipc.Call,
+	req *proto.GetGroupsForUserRequestProto) (*proto.GetGroupsForUserResponseProto, error) {
 	return &proto.GetGroupsForUserResponseProto{Groups: s.cfg.Groups(strings.TrimSpace(req.GetUser()))}, nil
 }

@@ -31,7 +31,9 @@ func TestRefreshQueues(t *testing.T) {
 	h.queues = queues(prefix+"default.capacity", "30")
 	_, err := h.refreshQueues(ctx, root, nil)
 	var e *ipc.Error
-	if !errors.As(err, &e) || e.Class != ipc.ClassYarn || !strings.HasPrefix(e.Message, "java.io.IOException: Failed to re-init queues : INVALID_QUEUES: ") || !strings.Contains(e.Message, "\n  ") {
+	if !errors.As(err, &e) || e.Class != ipc.ClassYarn ||
+		!strings.HasPrefix(e.Message, "java.io.IOException: Failed to re-init queues : INVALID_QUEUES: ") ||
+		!strings.Contains(e.Message, "\n  ") {
 		t.Errorf("an invalid file: %v", err)
 	}
 	h.illegal = "Illegal queue mapping u:a"
@@ -73,13 +75,17 @@ func TestRefreshMaxPriority(t *testing.T) {
 // TestRefreshNodes excludes a node and includes it again, both at once and gracefully.
 func TestRefreshNodes(t *testing.T) {
 	h := newFixture(t)
-	normal := &proto.RefreshNodesRequestProto{DecommissionType: proto.DecommissionTypeProto_DECOMMISSION_TYPE_NORMAL.Enum()}
+	normal := &proto.RefreshNodesRequestProto{
+		DecommissionType: proto.DecommissionTypeProto_DECOMMISSION_TYPE_NORMAL.Enum()}
 	graceful := func(seconds *int32) *proto.RefreshNodesRequestProto {
-		return &proto.RefreshNodesRequestProto{DecommissionType: proto.DecommissionTypeProto_DECOMMISSION_TYPE_GRACEFUL.Enum(), DecommissionTimeout: seconds}
+		return &proto.RefreshNodesRequestProto{
+			DecommissionType: proto.DecommissionTypeProto_DECOMMISSION_TYPE_GRACEFUL.Enum(), DecommissionTimeout: seconds}
 	}
 	app := yarn.AttemptID{App: h.must(t, &input.SubmitApplication{User: "u", Queue: "root.default", Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	h.must(t, &input.RegisterAttempt{Attempt: app})
-	h.must(t, &input.Allocate{Attempt: app, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}}})
+	h.must(t,
+		&input.Allocate{Attempt: app, Asks: []input.Ask{
+			{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}}})
 	busy, idle := "a", "b" // only a node with containers stays in DECOMMISSIONING
 	if h.node(t, "b").Allocated[0] > 0 {
 		busy, idle = "b", "a"
@@ -118,8 +124,9 @@ func TestRefreshNodes(t *testing.T) {
 		graceful bool
 		millis   int64
 	}{
-		"normal": {normal, false, 0}, "graceful": {graceful(nil), true, 3_600_000}, "without end": {graceful(new(int32(-1))), true, 0},
-		"at once": {graceful(new(int32(0))), false, 0}, "nothing said": {&proto.RefreshNodesRequestProto{}, false, 0},
+		"normal": {normal, false, 0}, "graceful": {graceful(nil), true, 3_600_000},
+		"without end": {graceful(new(int32(-1))), true, 0},
+		"at once":     {graceful(new(int32(0))), false, 0}, "nothing said": {&proto.RefreshNodesRequestProto{}, false, 0},
 		"for long": {graceful(new(int32(1<<31 - 1))), true, (1<<31 - 1) * 1000},
 	} {
 		if g, ms := h.graceful(c.req); g != c.graceful || ms != c.millis {
@@ -136,8 +143,10 @@ func TestRefreshNodes(t *testing.T) {
 func TestReloads(t *testing.T) {
 	h := newFixture(t, func(c *Config) { c.Authorization = true })
 	for i, m := range []call{
-		method("refreshSuperUserGroupsConfiguration", h.refreshSuperUserGroups), method("refreshUserToGroupsMappings", h.refreshUserToGroups),
-		method("refreshAdminAcls", h.refreshAdminACLs), method("refreshServiceAcls", h.refreshServiceACLs), method("refreshNodesResources", h.refreshNodesResources),
+		method("refreshSuperUserGroupsConfiguration", h.refreshSuperUserGroups),
+		method("refreshUserToGroupsMappings", h.refreshUserToGroups),
+		method("refreshAdminAcls", h.refreshAdminACLs), method("refreshServiceAcls", h.refreshServiceACLs),
+		method("refreshNodesResources", h.refreshNodesResources),
 	} {
 		if err := m.run(root); err != nil {
 			t.Errorf("%s by root: %v, want no error", m.name, err)
@@ -146,7 +155,8 @@ func TestReloads(t *testing.T) {
 		if h.reloads != i+1 || len(seen) != 1 {
 			t.Fatalf("%s: %d reloads, inputs %v", m.name, h.reloads, seen)
 		}
-		if a, ok := seen[0].(*input.Audit); !ok || *a != (input.Audit{Who: "root", From: "10.0.0.9", Action: "rmadmin " + m.name, Target: "rm1", Result: "done"}) {
+		if a, ok := seen[0].(*input.Audit); !ok ||
+			*a != (input.Audit{Who: "root", From: "10.0.0.9", Action: "rmadmin " + m.name, Target: "rm1", Result: "done"}) {
 			t.Errorf("%s: audit %+v", m.name, seen[0])
 		}
 	}
@@ -158,7 +168,8 @@ func TestReloads(t *testing.T) {
 	}
 	off := newFixture(t)
 	_, err = off.refreshServiceACLs(ctx, root, nil)
-	refused(t, err, ipc.ClassYarn, "java.io.IOException: Service Authorization (hadoop.security.authorization) not enabled.")
+	refused(t, err, ipc.ClassYarn,
+		"java.io.IOException: Service Authorization (hadoop.security.authorization) not enabled.")
 	if off.reloads != 0 {
 		t.Error("files are read although it is off")
 	}

@@ -21,7 +21,8 @@ func TestEveryMethod(t *testing.T) {
 		"org.apache.hadoop.yarn.server.api.ResourceManagerAdministrationProtocolPB": strings.Fields(`refreshQueues refreshNodes refreshSuperUserGroupsConfiguration
 			refreshUserToGroupsMappings refreshAdminAcls refreshServiceAcls getGroupsForUser updateNodeResource refreshNodesResources addToClusterNodeLabels
 			removeFromClusterNodeLabels replaceLabelsOnNodes checkForDecommissioningNodes refreshClusterMaxPriority mapAttributesToNodes`),
-		"org.apache.hadoop.ha.HAServiceProtocol": strings.Fields("monitorHealth transitionToActive transitionToStandby transitionToObserver getServiceStatus"),
+		"org.apache.hadoop.ha.HAServiceProtocol": strings.Fields(
+			"monitorHealth transitionToActive transitionToStandby transitionToObserver getServiceStatus"),
 	}
 	protocols := newFixture(t).Protocols()
 	if len(protocols) != len(want) {
@@ -41,7 +42,8 @@ func TestEveryMethod(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	h := newFixture(t, func(c *Config) { c.Authorization = true })
 	for _, m := range h.administration() {
-		refused(t, m.run(eve), ipc.ClassYarn, "org.apache.hadoop.security.AccessControlException: User eve doesn't have permission to call '"+m.name+"'")
+		refused(t, m.run(eve), ipc.ClassYarn,
+			"org.apache.hadoop.security.AccessControlException: User eve doesn't have permission to call '"+m.name+"'")
 	}
 	if len(h.seen())+h.reloads+h.caughtUp != 0 {
 		t.Error("something was done for an unknown user")
@@ -74,7 +76,8 @@ func TestWithoutLeader(t *testing.T) {
 	h := newFixture(t)
 	h.submitErr, h.readErr = errors.New("no leader"), errors.New("no leader")
 	for _, m := range h.administration() {
-		if err := m.run(root); m.name != "refreshServiceAcls" && m.name != "mapAttributesToNodes" && (err == nil || err.Error() != "no leader") {
+		if err := m.run(root); m.name != "refreshServiceAcls" && m.name != "mapAttributesToNodes" &&
+			(err == nil || err.Error() != "no leader") {
 			t.Errorf("%s without a leader: %v, want \"no leader\"", m.name, err)
 		}
 	}
@@ -100,12 +103,14 @@ func TestServiceState(t *testing.T) {
 		"leader":         {true, true, nil, proto.HAServiceStateProto_ACTIVE, true, ""},
 		"follower":       {false, true, nil, proto.HAServiceStateProto_STANDBY, true, ""},
 		"without leader": {false, false, nil, proto.HAServiceStateProto_STANDBY, true, "no leader is elected at the moment"},
-		"stopped":        {false, true, errors.New("the state differs"), proto.HAServiceStateProto_STANDBY, false, "the state differs"},
+		"stopped": {false, true, errors.New("the state differs"), proto.HAServiceStateProto_STANDBY, false,
+			"the state differs"},
 	} {
 		h := newFixture(t)
 		h.leads, h.known, h.unhealthy = c.leads, c.known, c.unhealthy
 		r, err := h.serviceStatus(ctx, root, nil)
-		if err != nil || r.GetState() != c.want || r.GetReadyToBecomeActive() != c.ready || r.GetNotReadyReason() != c.reason {
+		if err != nil || r.GetState() != c.want || r.GetReadyToBecomeActive() != c.ready ||
+			r.GetNotReadyReason() != c.reason {
 			t.Errorf("serviceStatus, %s = %v, %v, want %v, ready %t, reason %q",
 				name, r, err, c.want, c.ready, c.reason)
 		}
@@ -119,7 +124,8 @@ func TestServiceState(t *testing.T) {
 
 func TestTransitionsAreRefused(t *testing.T) {
 	h := newFixture(t)
-	const class, hint = "org.apache.hadoop.ha.ServiceFailedException", ` of rm1 is refused: the replicas elect their leader themselves; use "rmd cluster transfer" to hand leadership over`
+	const class, hint = "org.apache.hadoop.ha.ServiceFailedException",
+		` of rm1 is refused: the replicas elect their leader themselves; use "rmd cluster transfer" to hand leadership over`
 	refused(t, method("", h.toActive).run(root), class, "transitionToActive"+hint)
 	refused(t, method("", h.toStandby).run(root), class, "transitionToStandby"+hint)
 	refused(t, method("", h.toObserver).run(root), class, "Does not support transition to Observer")
@@ -128,10 +134,12 @@ func TestTransitionsAreRefused(t *testing.T) {
 func TestDisabledFeatures(t *testing.T) {
 	h := newFixture(t)
 	const text = "java.io.IOException: Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled"
-	for _, m := range []call{method("", h.AddToClusterNodeLabels), method("", h.RemoveFromClusterNodeLabels), method("", h.ReplaceLabelsOnNode)} {
+	for _, m := range []call{method("", h.AddToClusterNodeLabels), method("", h.RemoveFromClusterNodeLabels),
+		method("", h.ReplaceLabelsOnNode)} {
 		refused(t, m.run(root), ipc.ClassYarn, text)
 	}
-	refused(t, method("", h.mapAttributes).run(root), ipc.ClassYarn, "Node attributes are not offered by this ResourceManager")
+	refused(t, method("", h.mapAttributes).run(root), ipc.ClassYarn,
+		"Node attributes are not offered by this ResourceManager")
 }
 
 func entry(host string, memory int64) *proto.NodeResourceMapProto {
@@ -154,7 +162,8 @@ func TestUpdateNodeResource(t *testing.T) {
 		t.Errorf("a has %s, b %s", h.node(t, "a").Total, h.node(t, "b").Total)
 	}
 	audit := h.planner.State().Audit.After(0)
-	if len(audit) != 2 || audit[0].Who != root.Caller.User || audit[0].Action != "node resource" || !strings.HasPrefix(audit[0].Target, "a:45454") {
+	if len(audit) != 2 || audit[0].Who != root.Caller.User || audit[0].Action != "node resource" ||
+		!strings.HasPrefix(audit[0].Target, "a:45454") {
 		t.Errorf("the audit has %+v", audit)
 	}
 	const unknown = "Resource update get failed on all nodes due to change resource on an unrecognized node: "
@@ -182,8 +191,9 @@ func TestUpdateNodeResource(t *testing.T) {
 func TestConfig(t *testing.T) {
 	good := newFixture(t).cfg
 	for name, spoil := range map[string]func(*Config){
-		"submitter": func(c *Config) { c.Submitter = nil }, "files": func(c *Config) { c.Files = nil }, "groups": func(c *Config) { c.Groups = nil },
-		"id": func(c *Config) { c.ID = "" }, "time": func(c *Config) { c.GracefulTime = -1 },
+		"submitter": func(c *Config) { c.Submitter = nil }, "files": func(c *Config) { c.Files = nil },
+		"groups": func(c *Config) { c.Groups = nil },
+		"id":     func(c *Config) { c.ID = "" }, "time": func(c *Config) { c.GracefulTime = -1 },
 	} {
 		c := good
 		spoil(&c)

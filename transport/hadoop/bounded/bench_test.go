@@ -10,11 +10,14 @@ import (
 
 // BenchmarkMemory measures the guard on an idle heartbeat of a node with ten containers.
 func BenchmarkMemory(b *testing.B) {
-	req := &proto.NodeHeartbeatRequestProto{NodeStatus: &proto.NodeStatusProto{NodeId: &proto.NodeIdProto{Host: new("node17.example.org"), Port: new(int32(45454))}, ResponseId: new(int32(4711))}}
+	req := &proto.NodeHeartbeatRequestProto{
+		NodeStatus: &proto.NodeStatusProto{NodeId: &proto.NodeIdProto{Host: new("node17.example.org"),
+			Port: new(int32(45454))}, ResponseId: new(int32(4711))}}
 	for i := range 10 {
 		req.NodeStatus.ContainersStatuses = append(req.NodeStatus.ContainersStatuses, &proto.ContainerStatusProto{
-			ContainerId: &proto.ContainerIdProto{Id: new(int64(i)), AppAttemptId: &proto.ApplicationAttemptIdProto{AttemptId: new(int32(1)),
-				ApplicationId: &proto.ApplicationIdProto{Id: new(int32(1)), ClusterTimestamp: new(int64(1_700_000_000_000))}}},
+			ContainerId: &proto.ContainerIdProto{Id: new(int64(i)),
+				AppAttemptId: &proto.ApplicationAttemptIdProto{AttemptId: new(int32(1)),
+					ApplicationId: &proto.ApplicationIdProto{Id: new(int32(1)), ClusterTimestamp: new(int64(1_700_000_000_000))}}},
 			State: proto.ContainerStateProto_C_RUNNING.Enum(), Diagnostics: new(""), ExitStatus: new(int32(-1000))})
 	}
 	body, err := gproto.Marshal(req)

@@ -119,8 +119,9 @@ func (s *Shape) Memory(b []byte, most int64) (int64, error) {
 	case e.deep:
 		return e.used, fmt.Errorf("it has more than %d messages within each other: %w", depthMax, ErrTooLarge)
 	case e.used > most:
-		return e.used, fmt.Errorf("it has %d bytes and would use more than the %d bytes of memory that one message may use; send fewer elements, or several requests: %w",
-			len(b), most, ErrTooLarge)
+		return e.used,
+			fmt.Errorf("it has %d bytes and would use more than the %d bytes of memory that one message may use; send fewer elements, or several requests: %w",
+				len(b), most, ErrTooLarge)
 	}
 	return e.used, nil
 }

@@ -47,10 +47,12 @@ func TestReaders(t *testing.T) {
 		send []byte
 		ok   bool
 	}{
-		{"a message that may occur once, 1.9 million times", new(proto.SubmitApplicationRequestProto), times(1_900_000, 1, nil), false},
+		{"a message that may occur once, 1.9 million times", new(proto.SubmitApplicationRequestProto),
+			times(1_900_000, 1, nil), false},
 		{"empty messages in a list", new(proto.AllocateRequestProto), times(1_900_000, 1, nil), false},
 		{"empty texts in a list", new(proto.GetApplicationsRequestProto), times(1_900_000, 3, nil), false},
-		{"a text that may occur once, 1.9 million times", new(proto.ApplicationSubmissionContextProto), times(1_900_000, 2, []byte("x")), false},
+		{"a text that may occur once, 1.9 million times", new(proto.ApplicationSubmissionContextProto),
+			times(1_900_000, 2, []byte("x")), false},
 		{"packed numbers", new(proto.GetApplicationsRequestProto), times(1, 2, bytes.Repeat([]byte{1}, 5<<20)), false},
 		{"numbers in a list", new(proto.GetApplicationsRequestProto), bytes.Repeat([]byte{0x10, 1}, 2_100_000), false},
 		{"entries of a map", new(proto.ContainerLaunchContextProto), times(1_900_000, 1, nil), false},

@@ -62,8 +62,9 @@ func amSize(sub *proto.ApplicationSubmissionContextProto, kinds yarn.Kinds) (yar
 	}
 	for i, name := range kinds {
 		if i < yarn.MaxKinds && size[i] < 0 {
-			return yarn.Resource{}, invalidResource("Invalid resource request! Cannot allocate containers as requested resource is less than 0! "+
-				"Requested resource type=[%s], Requested resource=%s", name, wire.ResourceText(size, kinds))
+			return yarn.Resource{}, invalidResource(
+				"Invalid resource request! Cannot allocate containers as requested resource is less than 0! "+
+					"Requested resource type=[%s], Requested resource=%s", name, wire.ResourceText(size, kinds))
 		}
 	}
 	size[yarn.Memory] = max(size[yarn.Memory], 1)
@@ -112,8 +113,10 @@ func amLabel(sub *proto.ApplicationSubmissionContextProto, queue string, st *sta
 		case r.GetResourceName() == yarn.Any:
 			label = named
 		case strings.TrimSpace(named) != "":
-			return "", exception(classInvalidLabel, "Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s",
-				queue, r.GetResourceName())
+			return "",
+				exception(classInvalidLabel,
+					"Invalid resource request, queue=%s specified node label expression in a resource request has resource name = %s",
+					queue, r.GetResourceName())
 		}
 	}
 	return label, nil

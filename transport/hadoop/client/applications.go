@@ -95,7 +95,8 @@ func scheduled(a *state.App) bool {
 
 func (v *view) filter(req *proto.GetApplicationsRequestProto) *filter {
 	f := &filter{
-		users: set(req.GetUsers()), tags: set(req.GetApplicationTags()), name: req.Name, queues: v.queueFilter(req.GetQueues()),
+		users: set(req.GetUsers()), tags: set(req.GetApplicationTags()), name: req.Name,
+		queues:  v.queueFilter(req.GetQueues()),
 		started: spanOf(req.StartBegin, req.StartEnd), ended: spanOf(req.FinishBegin, req.FinishEnd), limit: math.MaxInt64,
 	}
 	if req.Limit != nil {
@@ -156,7 +157,8 @@ func (f *filter) pass(v *view, a *state.App) bool {
 }
 
 // applications lists applications in the order of their submission.
-func (s *Service) applications(ctx context.Context, c *ipc.Call, req *proto.GetApplicationsRequestProto) (*proto.GetApplicationsResponseProto, error) {
+func (s *Service) applications(ctx context.Context, c *ipc.Call,
+	req *proto.GetApplicationsRequestProto) (*proto.GetApplicationsResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
 		return nil, err

@@ -94,9 +94,12 @@ func TestFilters(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		req := &proto.GetApplicationsRequestProto{
-			ApplicationTypes: some(t, "types", "mapreduce", "SPARK", "yarn", "tez"), Users: some(t, "users", "ann", "bob", "zoe"),
-			Queues: some(t, "queues", "default", "root.batch", "day", "root", "nowhere", "root.night"), ApplicationTags: some(t, "tags", "t", "t1", "t2", "T"),
-			ApplicationStates: rapid.SliceOfN(rapid.SampledFrom([]proto.YarnApplicationStateProto{4, 5, 6, 7, 8, 1}), 0, 3).Draw(t, "states"),
+			ApplicationTypes: some(t, "types", "mapreduce", "SPARK", "yarn", "tez"),
+			Users:            some(t, "users", "ann", "bob", "zoe"),
+			Queues:           some(t, "queues", "default", "root.batch", "day", "root", "nowhere", "root.night"),
+			ApplicationTags:  some(t, "tags", "t", "t1", "t2", "T"),
+			ApplicationStates: rapid.SliceOfN(rapid.SampledFrom([]proto.YarnApplicationStateProto{4, 5, 6, 7, 8, 1}), 0,
+				3).Draw(t, "states"),
 		}
 		if rapid.Bool().Draw(t, "limited") {
 			req.Limit = new(rapid.Int64Range(0, 9).Draw(t, "limit"))
@@ -179,7 +182,8 @@ func TestListsOwnApplicationsOnly(t *testing.T) {
 }
 
 func TestSpans(t *testing.T) {
-	if spanOf(nil, nil) != always || spanOf(new(int64(5)), nil) != (span{5, math.MaxInt64}) || spanOf(nil, new(int64(5))) != (span{0, 5}) || spanOf(new(int64(7)), new(int64(5))) != (span{5, 7}) {
+	if spanOf(nil, nil) != always || spanOf(new(int64(5)), nil) != (span{5, math.MaxInt64}) ||
+		spanOf(nil, new(int64(5))) != (span{0, 5}) || spanOf(new(int64(7)), new(int64(5))) != (span{5, 7}) {
 		t.Error("spans")
 	}
 	if s := (span{5, 7}); !s.has(5) || !s.has(7) || s.has(4) || s.has(8) {

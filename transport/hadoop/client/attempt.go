@@ -31,8 +31,9 @@ func (v *view) current(a *state.App) attempt {
 		}
 	}
 	d := a.Details()
-	t := attempt{number: a.Attempt, state: wire.AttemptState(a), host: d.Host, port: a.RPCPort, diagnostics: v.s.diagnostics(a.ID, d.Diagnostics),
-		master: a.MasterNumber, started: a.AttemptMillis, original: d.TrackingURL}
+	t := attempt{number: a.Attempt, state: wire.AttemptState(a), host: d.Host, port: a.RPCPort,
+		diagnostics: v.s.diagnostics(a.ID, d.Diagnostics),
+		master:      a.MasterNumber, started: a.AttemptMillis, original: d.TrackingURL}
 	if a.Unmanaged && a.AttemptState == state.AttemptActive {
 		// The client waits for this state and then starts the AM.
 		t.state = proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED
@@ -45,8 +46,9 @@ func (v *view) current(a *state.App) attempt {
 
 // past returns an attempt that has ended.
 func (v *view) past(a *state.App, t *state.Attempt) attempt {
-	return v.addressed(a, attempt{number: t.Number, state: wire.EndedAttemptState(t), host: t.Host, port: t.RPCPort, diagnostics: v.s.diagnostics(a.ID, t.Diagnostics),
-		master: t.MasterNumber, started: t.StartedMillis, ended: t.EndedMillis, original: t.TrackingURL})
+	return v.addressed(a, attempt{number: t.Number, state: wire.EndedAttemptState(t), host: t.Host, port: t.RPCPort,
+		diagnostics: v.s.diagnostics(a.ID, t.Diagnostics),
+		master:      t.MasterNumber, started: t.StartedMillis, ended: t.EndedMillis, original: t.TrackingURL})
 }
 
 // addressed sets the addresses of an attempt's AM. Before the AM registers, and after it fails,
@@ -57,7 +59,8 @@ func (v *view) addressed(a *state.App, t attempt) attempt {
 	}
 	t.proxied = v.s.proxyURL(a.ID)
 	switch t.state {
-	case proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_FAILED, proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_KILLED:
+	case proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_FAILED,
+		proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_KILLED:
 		t.host = ""
 		t.original = v.s.appPage(a.ID)
 		t.proxied = t.original
@@ -125,7 +128,8 @@ func (v *view) visibleApp(id yarn.ApplicationID, what string) (*state.App, error
 	return a, err
 }
 
-func (s *Service) attemptReport(ctx context.Context, c *ipc.Call, req *proto.GetApplicationAttemptReportRequestProto) (*proto.GetApplicationAttemptReportResponseProto, error) {
+func (s *Service) attemptReport(ctx context.Context, c *ipc.Call,
+	req *proto.GetApplicationAttemptReportRequestProto) (*proto.GetApplicationAttemptReportResponseProto, error) {
 	id, err := wire.AttemptID(req.GetApplicationAttemptId())
 	if err != nil {
 		return nil, exception(classAttemptNotFound, "Invalid application attempt id: %v", err)
@@ -145,7 +149,8 @@ func (s *Service) attemptReport(ctx context.Context, c *ipc.Call, req *proto.Get
 	return &proto.GetApplicationAttemptReportResponseProto{ApplicationAttemptReport: v.attemptReport(a, t)}, nil
 }
 
-func (s *Service) attempts(ctx context.Context, c *ipc.Call, req *proto.GetApplicationAttemptsRequestProto) (*proto.GetApplicationAttemptsResponseProto, error) {
+func (s *Service) attempts(ctx context.Context, c *ipc.Call,
+	req *proto.GetApplicationAttemptsRequestProto) (*proto.GetApplicationAttemptsResponseProto, error) {
 	id, err := wire.ApplicationID(req.GetApplicationId())
 	if err != nil {
 		return nil, exception(classAppNotFound, "Invalid application id: %v", err)

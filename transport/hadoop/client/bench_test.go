@@ -12,12 +12,14 @@ import (
 // BenchmarkSubmit measures the decoding, the checks and the planning of a submission with 32 KiB of
 // environment, without Raft. Budget: 150 µs.
 func BenchmarkSubmit(b *testing.B) {
-	h := newFixture(b, confPrefix+"maximum-applications", "100000000", "yarn.resourcemanager.max-completed-applications", "100")
+	h := newFixture(b, confPrefix+"maximum-applications", "100000000",
+		"yarn.resourcemanager.max-completed-applications", "100")
 	for b.Loop() {
 		b.StopTimer()
 		id := h.newID(b)
 		sub := subOf(id)
-		sub.AmContainerSpec.Environment = []*proto.StringStringMapProto{{Key: new("CLASSPATH"), Value: new(string(make([]byte, 32<<10)))}}
+		sub.AmContainerSpec.Environment = []*proto.StringStringMapProto{
+			{Key: new("CLASSPATH"), Value: new(string(make([]byte, 32<<10)))}}
 		body := encode(b, &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: sub})
 		h.inputs = h.inputs[:0]
 		b.StartTimer()
@@ -67,7 +69,8 @@ func BenchmarkApplications(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := h.svc.applications(context.Background(), &ipc.Call{Caller: &ipc.Caller{User: "eve"}}, req); err != nil {
+				if _, err := h.svc.applications(context.Background(), &ipc.Call{Caller: &ipc.Caller{User: "eve"}},
+					req); err != nil {
 					b.Fatal(err)
 				}
 			}

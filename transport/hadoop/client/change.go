@@ -14,7 +14,8 @@ import (
 
 // killApplication kills an application. When the planner's reply is here, the end is committed, so
 // the client's first call completes.
-func (s *Service) killApplication(ctx context.Context, c *ipc.Call, req *proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error) {
+func (s *Service) killApplication(ctx context.Context, c *ipc.Call,
+	req *proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error) {
 	id, err := wire.ApplicationID(req.GetApplicationId())
 	if err != nil {
 		return nil, exception(classAppNotFound, "Trying to kill an absent application: %v", err)
@@ -33,7 +34,8 @@ func (s *Service) killApplication(ctx context.Context, c *ipc.Call, req *proto.K
 	if a.State.Ended() {
 		return &proto.KillApplicationResponseProto{IsKillCompleted: new(true)}, nil
 	}
-	f, err := s.change(ctx, c, &input.KillApplication{ID: id, User: v.user, Diagnostics: killText(id, v.user, c.Caller, req.GetDiagnostics())})
+	f, err := s.change(ctx, c, &input.KillApplication{ID: id, User: v.user,
+		Diagnostics: killText(id, v.user, c.Caller, req.GetDiagnostics())})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,8 @@ func killText(id yarn.ApplicationID, user string, c *ipc.Caller, why string) str
 	return text
 }
 
-func (s *Service) failAttempt(ctx context.Context, c *ipc.Call, req *proto.FailApplicationAttemptRequestProto) (*proto.FailApplicationAttemptResponseProto, error) {
+func (s *Service) failAttempt(ctx context.Context, c *ipc.Call,
+	req *proto.FailApplicationAttemptRequestProto) (*proto.FailApplicationAttemptResponseProto, error) {
 	id, err := wire.AttemptID(req.GetApplicationAttemptId())
 	if err != nil {
 		return nil, exception(classAttemptNotFound, "Invalid application attempt id: %v", err)
@@ -96,7 +99,8 @@ func (s *Service) failAttempt(ctx context.Context, c *ipc.Call, req *proto.FailA
 	return nil, refusal(f)
 }
 
-func (s *Service) moveApplication(ctx context.Context, c *ipc.Call, req *proto.MoveApplicationAcrossQueuesRequestProto) (*proto.MoveApplicationAcrossQueuesResponseProto, error) {
+func (s *Service) moveApplication(ctx context.Context, c *ipc.Call,
+	req *proto.MoveApplicationAcrossQueuesRequestProto) (*proto.MoveApplicationAcrossQueuesResponseProto, error) {
 	id, err := wire.ApplicationID(req.GetApplicationId())
 	if err != nil {
 		return nil, exception(classAppNotFound, "Invalid application id: %v", err)
@@ -142,7 +146,9 @@ func (v *view) maySubmitTo(queue string) bool {
 }
 
 func notThere(user, queue string, id yarn.ApplicationID) error {
-	return denied("User %s cannot submit applications to target queue or the target queue doesn't exist: %s while moving %s", user, queue, id)
+	return denied(
+		"User %s cannot submit applications to target queue or the target queue doesn't exist: %s while moving %s",
+		user, queue, id)
 }
 
 func (s *Service) notMoved(f *input.Refusal, in *input.MoveApplication, c *ipc.Call) error {
@@ -169,7 +175,8 @@ func (s *Service) notMoved(f *input.Refusal, in *input.MoveApplication, c *ipc.C
 	return refusal(f)
 }
 
-func (s *Service) updatePriority(ctx context.Context, c *ipc.Call, req *proto.UpdateApplicationPriorityRequestProto) (*proto.UpdateApplicationPriorityResponseProto, error) {
+func (s *Service) updatePriority(ctx context.Context, c *ipc.Call,
+	req *proto.UpdateApplicationPriorityRequestProto) (*proto.UpdateApplicationPriorityResponseProto, error) {
 	id, err := wire.ApplicationID(req.GetApplicationId())
 	if err != nil {
 		return nil, exception(classAppNotFound, "Invalid application id: %v", err)
@@ -188,7 +195,8 @@ func (s *Service) updatePriority(ctx context.Context, c *ipc.Call, req *proto.Up
 	if a.State == yarn.AppSubmitted {
 		return nil, yarnException("Application in %s state cannot update priority.", stateName(a))
 	}
-	reply, err := s.do(ctx, c, &input.SetPriority{ID: id, Priority: wire.Priority(req.GetApplicationPriority()), User: v.user, Groups: s.cfg.Access.Groups(v.user)})
+	reply, err := s.do(ctx, c, &input.SetPriority{ID: id, Priority: wire.Priority(req.GetApplicationPriority()),
+		User: v.user, Groups: s.cfg.Access.Groups(v.user)})
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +233,8 @@ func priorityOf(a *state.App) *proto.UpdateApplicationPriorityResponseProto {
 }
 
 // signalContainer sends a signal to a container through its node.
-func (s *Service) signalContainer(ctx context.Context, c *ipc.Call, req *proto.SignalContainerRequestProto) (*proto.SignalContainerResponseProto, error) {
+func (s *Service) signalContainer(ctx context.Context, c *ipc.Call,
+	req *proto.SignalContainerRequestProto) (*proto.SignalContainerResponseProto, error) {
 	id, err := wire.ContainerID(req.GetContainerId())
 	if err != nil {
 		return nil, yarnException("Trying to signal an absent container: %v", err)

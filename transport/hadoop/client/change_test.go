@@ -16,7 +16,8 @@ import (
 var noApp = yarn.ApplicationID{ClusterTimestamp: birth, Seq: 77}
 
 func (h *fixture) kill(user string, id yarn.ApplicationID, why string) (bool, error) {
-	r, err := h.svc.killApplication(context.Background(), as(user), &proto.KillApplicationRequestProto{ApplicationId: wire.ApplicationIDProto(id), Diagnostics: new(why)})
+	r, err := h.svc.killApplication(context.Background(), as(user),
+		&proto.KillApplicationRequestProto{ApplicationId: wire.ApplicationIDProto(id), Diagnostics: new(why)})
 	return r.GetIsKillCompleted(), err
 }
 
@@ -32,7 +33,8 @@ func TestKill(t *testing.T) {
 	}
 	r := h.report(t, "ann", id)
 	want := "Application " + id.String() + " was killed by user bob at 10.0.0.9 with diagnostic message: enough"
-	if r.GetYarnApplicationState() != proto.YarnApplicationStateProto_KILLED || r.GetFinalApplicationStatus() != proto.FinalApplicationStatusProto_APP_KILLED || r.GetDiagnostics() != want {
+	if r.GetYarnApplicationState() != proto.YarnApplicationStateProto_KILLED ||
+		r.GetFinalApplicationStatus() != proto.FinalApplicationStatusProto_APP_KILLED || r.GetDiagnostics() != want {
 		t.Errorf("killed: %v", r)
 	}
 	_, err := h.kill("ann", noApp, "")
@@ -63,7 +65,8 @@ func TestChangesAreAudited(t *testing.T) {
 			t.Errorf("entry %+v", a)
 		}
 	}
-	want := []string{"ann 10.0.0.9 app move " + id.String() + " queue root.default → root.batch.day", "bob 10.0.0.9 app kill " + id.String()}
+	want := []string{"ann 10.0.0.9 app move " + id.String() + " queue root.default → root.batch.day",
+		"bob 10.0.0.9 app kill " + id.String()}
 	if !slices.Equal(got, want) {
 		t.Errorf("audit %q, want %q", got, want)
 	}
@@ -95,15 +98,18 @@ func TestUnauthorizedChangesRefused(t *testing.T) {
 	for name, err := range map[string]error{
 		"kill": func() error { _, err := h.kill("eve", id, ""); return err }(),
 		"fail": func() error {
-			_, err := h.svc.failAttempt(ctx, as("eve"), &proto.FailApplicationAttemptRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+			_, err := h.svc.failAttempt(ctx, as("eve"),
+				&proto.FailApplicationAttemptRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
 			return err
 		}(),
 		"move": func() error {
-			_, err := h.svc.moveApplication(ctx, as("eve"), &proto.MoveApplicationAcrossQueuesRequestProto{ApplicationId: app, TargetQueue: new("night")})
+			_, err := h.svc.moveApplication(ctx, as("eve"),
+				&proto.MoveApplicationAcrossQueuesRequestProto{ApplicationId: app, TargetQueue: new("night")})
 			return err
 		}(),
 		"priority": func() error {
-			_, err := h.svc.updatePriority(ctx, as("eve"), &proto.UpdateApplicationPriorityRequestProto{ApplicationId: app, ApplicationPriority: wire.PriorityProto(1)})
+			_, err := h.svc.updatePriority(ctx, as("eve"),
+				&proto.UpdateApplicationPriorityRequestProto{ApplicationId: app, ApplicationPriority: wire.PriorityProto(1)})
 			return err
 		}(),
 		"timeouts": func() error {
@@ -112,12 +118,14 @@ func TestUnauthorizedChangesRefused(t *testing.T) {
 		}(),
 		"signal": func() error {
 			_, err := h.svc.signalContainer(ctx, as("eve"), &proto.SignalContainerRequestProto{
-				ContainerId: wire.ContainerIDProto(yarn.ContainerID{App: id, Attempt: 1, Number: 1}), Command: proto.SignalContainerCommandProto_OUTPUT_THREAD_DUMP.Enum()})
+				ContainerId: wire.ContainerIDProto(yarn.ContainerID{App: id, Attempt: 1, Number: 1}),
+				Command:     proto.SignalContainerCommandProto_OUTPUT_THREAD_DUMP.Enum()})
 			return err
 		}(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			refused(t, err, ipc.ClassYarn, "org.apache.hadoop.security.AccessControlException: User eve cannot perform operation MODIFY_APP on "+id.String())
+			refused(t, err, ipc.ClassYarn,
+				"org.apache.hadoop.security.AccessControlException: User eve cannot perform operation MODIFY_APP on "+id.String())
 		})
 	}
 	if len(h.inputs) != n {
@@ -134,7 +142,8 @@ func TestFailAttempt(t *testing.T) {
 	id := h.app(t, "ann", nil)
 	at := h.launch(t, id)
 	fail := func(at yarn.AttemptID) error {
-		_, err := h.svc.failAttempt(context.Background(), as("ann"), &proto.FailApplicationAttemptRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+		_, err := h.svc.failAttempt(context.Background(), as("ann"),
+			&proto.FailApplicationAttemptRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
 		return err
 	}
 	for range 2 { // the second call must not fail another attempt
@@ -152,7 +161,8 @@ func TestFailAttempt(t *testing.T) {
 	if err := fail(yarn.AttemptID{App: id, Attempt: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if a := h.record(t, id); a.State != yarn.AppFailed || !strings.Contains(a.Details().Diagnostics, "Attempt failed by user") {
+	if a := h.record(t, id); a.State != yarn.AppFailed ||
+		!strings.Contains(a.Details().Diagnostics, "Attempt failed by user") {
 		t.Errorf("state after the last attempt failed: %s, want %s; diagnostics %q, want \"Attempt failed by user\"",
 			a.State, yarn.AppFailed, a.Details().Diagnostics)
 	}
@@ -162,7 +172,8 @@ func TestFailAttempt(t *testing.T) {
 }
 
 func (h *fixture) move(user string, id yarn.ApplicationID, to string) error {
-	_, err := h.svc.moveApplication(context.Background(), as(user), &proto.MoveApplicationAcrossQueuesRequestProto{ApplicationId: wire.ApplicationIDProto(id), TargetQueue: new(to)})
+	_, err := h.svc.moveApplication(context.Background(), as(user),
+		&proto.MoveApplicationAcrossQueuesRequestProto{ApplicationId: wire.ApplicationIDProto(id), TargetQueue: new(to)})
 	return err
 }
 
@@ -205,7 +216,9 @@ func TestPriority(t *testing.T) {
 	h := newFixture(t, "yarn.cluster.max-application-priority", "5")
 	id := h.app(t, "ann", nil)
 	set := func(id yarn.ApplicationID, p int32) (int32, error) {
-		r, err := h.svc.updatePriority(context.Background(), as("ann"), &proto.UpdateApplicationPriorityRequestProto{ApplicationId: wire.ApplicationIDProto(id), ApplicationPriority: wire.PriorityProto(p)})
+		r, err := h.svc.updatePriority(context.Background(), as("ann"),
+			&proto.UpdateApplicationPriorityRequestProto{ApplicationId: wire.ApplicationIDProto(id),
+				ApplicationPriority: wire.PriorityProto(p)})
 		return wire.Priority(r.GetApplicationPriority()), err
 	}
 	if got, err := set(id, 3); got != 3 || err != nil {
@@ -227,15 +240,20 @@ func TestPriority(t *testing.T) {
 // TestPriorityACLs checks the ACLs of priorities at submission and later, with YARN's texts.
 func TestPriorityACLs(t *testing.T) {
 	h := newFixture(t, "yarn.cluster.max-application-priority", "9", "yarn.acl.enable", "true",
-		confPrefix+"root.default.acl_application_max_priority", "[user=ann max_priority=5 default_priority=2] [group=ops max_priority=8 default_priority=7]")
+		confPrefix+"root.default.acl_application_max_priority",
+		"[user=ann max_priority=5 default_priority=2] [group=ops max_priority=8 default_priority=7]")
 	h.groups = map[string][]string{"ann": {"users"}, "bob": {"users", "ops"}}
 	const head = "org.apache.hadoop.security.AccessControlException: User "
 	id := h.newID(t)
 	sub := func(p int32) *proto.ApplicationSubmissionContextProto {
-		return &proto.ApplicationSubmissionContextProto{ApplicationId: wire.ApplicationIDProto(id), Priority: wire.PriorityProto(p), Resource: &proto.ResourceProto{Memory: new(int64(1024)), VirtualCores: new(int32(1))}}
+		return &proto.ApplicationSubmissionContextProto{ApplicationId: wire.ApplicationIDProto(id),
+			Priority: wire.PriorityProto(p), Resource: &proto.ResourceProto{Memory: new(int64(1024)),
+				VirtualCores: new(int32(1))}}
 	}
-	refused(t, h.submit(t, "ann", sub(6)), ipc.ClassYarn, head+"ann (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 6")
-	refused(t, h.submit(t, "eve", sub(0)), ipc.ClassYarn, head+"eve (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 0")
+	refused(t, h.submit(t, "ann", sub(6)), ipc.ClassYarn,
+		head+"ann (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 6")
+	refused(t, h.submit(t, "eve", sub(0)), ipc.ClassYarn,
+		head+"eve (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 0")
 	if err := h.submit(t, "bob", sub(8)); err != nil {
 		t.Error(err)
 	}
@@ -244,18 +262,22 @@ func TestPriorityACLs(t *testing.T) {
 		t.Errorf("ann's default is %d", p)
 	}
 	set := func(c *ipc.Call, p int32) (int32, error) {
-		r, err := h.svc.updatePriority(context.Background(), c, &proto.UpdateApplicationPriorityRequestProto{ApplicationId: wire.ApplicationIDProto(id), ApplicationPriority: wire.PriorityProto(p)})
+		r, err := h.svc.updatePriority(context.Background(), c,
+			&proto.UpdateApplicationPriorityRequestProto{ApplicationId: wire.ApplicationIDProto(id),
+				ApplicationPriority: wire.PriorityProto(p)})
 		return wire.Priority(r.GetApplicationPriority()), err
 	}
 	if got, err := set(as("ann"), 5); got != 5 || err != nil {
 		t.Errorf("priority %d, %v", got, err)
 	}
 	_, err := set(as("ann"), 6)
-	refused(t, err, ipc.ClassYarn, head+"ann (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 6")
+	refused(t, err, ipc.ClassYarn, head+"ann (auth:SIMPLE) does not have permission to submit/update "+
+		id.String()+" for 6")
 	via := as("ann")
 	via.Caller.RealUser = "oozie"
 	_, err = set(via, 9)
-	refused(t, err, ipc.ClassYarn, head+"ann (auth:PROXY) via oozie (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 9")
+	refused(t, err, ipc.ClassYarn,
+		head+"ann (auth:PROXY) via oozie (auth:SIMPLE) does not have permission to submit/update "+id.String()+" for 9")
 }
 
 func TestTimeouts(t *testing.T) {
@@ -289,9 +311,11 @@ func TestTimeouts(t *testing.T) {
 	_, err := set()
 	refused(t, err, ipc.ClassYarn, "At least one ApplicationTimeoutType should be configured for updating timeouts.")
 	_, err = set("tomorrow")
-	refused(t, err, ipc.ClassYarn, "Expire time is not in ISO8601 format. ISO8601 supported format is yyyy-MM-dd'T'HH:mm:ss.SSSZ. Configured timeout value is tomorrow")
+	refused(t, err, ipc.ClassYarn,
+		"Expire time is not in ISO8601 format. ISO8601 supported format is yyyy-MM-dd'T'HH:mm:ss.SSSZ. Configured timeout value is tomorrow")
 	_, err = set("2020-01-01T00:00:00.000+0000")
-	refused(t, err, ipc.ClassYarn, "Expire time is less than current time, current-time="+formatISO(h.now)+" expire-time=2020-01-01T00:00:00.000+0000")
+	refused(t, err, ipc.ClassYarn, "Expire time is less than current time, current-time="+formatISO(h.now)+
+		" expire-time=2020-01-01T00:00:00.000+0000")
 	if _, err := h.kill("ann", id, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -326,11 +350,16 @@ func TestSignal(t *testing.T) {
 // class.
 func TestFaultClasses(t *testing.T) {
 	for code, want := range map[input.Code]string{
-		input.NoSuchApplication: classAppNotFound, input.NoSuchAttempt: classAttemptNotFound, input.NoSuchContainer: classContainerNotFound,
-		input.NeverFits: classInvalidResource, input.InvalidAsk: classInvalidResource, input.NotInitialized: ipc.ClassStandby,
-		input.NoSuchQueue: ipc.ClassYarn, input.QueueNotLeaf: ipc.ClassYarn, input.QueueAmbiguous: ipc.ClassYarn, input.QueueStopped: ipc.ClassYarn,
-		input.QueueFull: ipc.ClassYarn, input.InvalidRequest: ipc.ClassYarn, input.AlreadyEnded: ipc.ClassYarn, input.NotAllowed: ipc.ClassYarn,
-		input.TooLarge: ipc.ClassYarn, input.TokenInvalid: ipc.ClassYarn, input.TokenExpired: ipc.ClassYarn, input.KeyReused: ipc.ClassYarn,
+		input.NoSuchApplication: classAppNotFound, input.NoSuchAttempt: classAttemptNotFound,
+		input.NoSuchContainer: classContainerNotFound,
+		input.NeverFits:       classInvalidResource, input.InvalidAsk: classInvalidResource,
+		input.NotInitialized: ipc.ClassStandby,
+		input.NoSuchQueue:    ipc.ClassYarn, input.QueueNotLeaf: ipc.ClassYarn, input.QueueAmbiguous: ipc.ClassYarn,
+		input.QueueStopped: ipc.ClassYarn,
+		input.QueueFull:    ipc.ClassYarn, input.InvalidRequest: ipc.ClassYarn, input.AlreadyEnded: ipc.ClassYarn,
+		input.NotAllowed: ipc.ClassYarn,
+		input.TooLarge:   ipc.ClassYarn, input.TokenInvalid: ipc.ClassYarn, input.TokenExpired: ipc.ClassYarn,
+		input.KeyReused: ipc.ClassYarn,
 	} {
 		text := "what; do\n  one\n  two"
 		if inner := wrapped[code]; inner != "" {

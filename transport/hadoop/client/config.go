@@ -192,7 +192,8 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("NodeScheme is %q; use http or https", c.NodeScheme))
 	}
 	if c.MaxTags < 0 || c.MaxTagLength < 0 || c.MaxTokenConf < 0 || c.MaxContext < 1<<10 {
-		errs = append(errs, errors.New("bounds must not be negative, and MaxContext 1 KiB or more (start from DefaultConfig)"))
+		errs = append(errs,
+			errors.New("bounds must not be negative, and MaxContext 1 KiB or more (start from DefaultConfig)"))
 	}
 	return errors.Join(errs...)
 }

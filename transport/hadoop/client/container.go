@@ -49,7 +49,8 @@ func (v *view) containerOf(id yarn.ContainerID) *state.Container {
 	return nil
 }
 
-func (s *Service) containerReport(ctx context.Context, c *ipc.Call, req *proto.GetContainerReportRequestProto) (*proto.GetContainerReportResponseProto, error) {
+func (s *Service) containerReport(ctx context.Context, c *ipc.Call,
+	req *proto.GetContainerReportRequestProto) (*proto.GetContainerReportResponseProto, error) {
 	id, err := wire.ContainerID(req.GetContainerId())
 	if err != nil {
 		return nil, exception(classContainerNotFound, "Invalid container id: %v", err)
@@ -74,7 +75,8 @@ func (s *Service) containerReport(ctx context.Context, c *ipc.Call, req *proto.G
 
 // containers returns the live containers of an attempt. The current attempt has also those that it
 // took over, and an earlier one has none.
-func (s *Service) containers(ctx context.Context, c *ipc.Call, req *proto.GetContainersRequestProto) (*proto.GetContainersResponseProto, error) {
+func (s *Service) containers(ctx context.Context, c *ipc.Call,
+	req *proto.GetContainersRequestProto) (*proto.GetContainersResponseProto, error) {
 	id, err := wire.AttemptID(req.GetApplicationAttemptId())
 	if err != nil {
 		return nil, exception(classAttemptNotFound, "Invalid application attempt id: %v", err)

@@ -14,7 +14,8 @@ import (
 
 // GetDelegationToken issues a delegation token to the caller. Its service is empty; the client sets it to
 // the addresses that it knows.
-func (s *Service) GetDelegationToken(ctx context.Context, c *ipc.Call, req *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error) {
+func (s *Service) GetDelegationToken(ctx context.Context, c *ipc.Call,
+	req *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error) {
 	if err := s.needTicket(c, "issued"); err != nil {
 		return nil, err
 	}
@@ -65,7 +66,8 @@ func (s *Service) renewer(name string) (string, error) {
 }
 
 // RenewDelegationToken extends a token, for its renewer, and returns its new end.
-func (s *Service) RenewDelegationToken(ctx context.Context, c *ipc.Call, req *proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error) {
+func (s *Service) RenewDelegationToken(ctx context.Context, c *ipc.Call,
+	req *proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error) {
 	if err := s.needTicket(c, "renewed"); err != nil {
 		return nil, err
 	}
@@ -95,7 +97,8 @@ func (s *Service) RenewDelegationToken(ctx context.Context, c *ipc.Call, req *pr
 }
 
 // CancelDelegationToken ends a token, for its owner or its renewer.
-func (s *Service) CancelDelegationToken(ctx context.Context, c *ipc.Call, req *proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error) {
+func (s *Service) CancelDelegationToken(ctx context.Context, c *ipc.Call,
+	req *proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error) {
 	if err := s.needTicket(c, "cancelled"); err != nil {
 		return nil, err
 	}
@@ -170,6 +173,7 @@ func caughtUp[T any](ctx context.Context, s *Service, look func(*state.State) (T
 
 // tokenText describes a token without its secret, as YARN does.
 func tokenText(d token.Delegation) string {
-	return fmt.Sprintf("(%s owner=%s, renewer=%s, realUser=%s, issueDate=%d, maxDate=%d, sequenceNumber=%d, masterKeyId=%d)",
+	return fmt.Sprintf(
+		"(%s owner=%s, renewer=%s, realUser=%s, issueDate=%d, maxDate=%d, sequenceNumber=%d, masterKeyId=%d)",
 		token.KindDelegation, d.Owner, d.Renewer, d.RealUser, d.IssuedMillis, d.MaxMillis, d.Sequence, d.KeyID)
 }

@@ -14,7 +14,8 @@ import (
 
 func (h *fixture) issue(t testing.TB, c *ipc.Call, renewer string) (*proto.TokenProto, token.Delegation) {
 	t.Helper()
-	r, err := h.svc.GetDelegationToken(context.Background(), c, &proto.GetDelegationTokenRequestProto{Renewer: new(renewer)})
+	r, err := h.svc.GetDelegationToken(context.Background(), c,
+		&proto.GetDelegationTokenRequestProto{Renewer: new(renewer)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,8 @@ func (h *fixture) renew(user string, p *proto.TokenProto) (int64, error) {
 }
 
 func (h *fixture) cancel(user string, p *proto.TokenProto) error {
-	_, err := h.svc.CancelDelegationToken(context.Background(), as(user), &proto.CancelDelegationTokenRequestProto{Token: p})
+	_, err := h.svc.CancelDelegationToken(context.Background(), as(user),
+		&proto.CancelDelegationTokenRequestProto{Token: p})
 	return err
 }
 
@@ -41,7 +43,8 @@ func TestDelegationToken(t *testing.T) {
 	c := as("ann")
 	c.Caller.RealUser = "oozie"
 	p, d := h.issue(t, c, "yarn/host@REALM")
-	if d.Owner != "ann" || d.Renewer != "yarn" || d.RealUser != "oozie" || p.GetKind() != token.KindDelegation || p.GetService() != "" || d.MaxMillis <= d.IssuedMillis {
+	if d.Owner != "ann" || d.Renewer != "yarn" || d.RealUser != "oozie" || p.GetKind() != token.KindDelegation ||
+		p.GetService() != "" || d.MaxMillis <= d.IssuedMillis {
 		t.Errorf("token %v: %+v", p, d)
 	}
 	user, password, err := h.svc.Password(context.Background(), p.GetIdentifier())
@@ -56,7 +59,8 @@ func TestDelegationToken(t *testing.T) {
 	if err := h.cancel("ann", p); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.svc.Password(context.Background(), p.GetIdentifier()); err == nil || !strings.HasPrefix(err.Error(), ipc.ClassInvalidToken) {
+	if _, _, err := h.svc.Password(context.Background(), p.GetIdentifier()); err == nil ||
+		!strings.HasPrefix(err.Error(), ipc.ClassInvalidToken) {
 		t.Errorf("after its end: %v", err)
 	}
 }
@@ -72,10 +76,12 @@ func TestDelegationTokenRefusals(t *testing.T) {
 		t.Errorf("tokenText = %q, want YARN's text of a token of ann with renewer yarn", tokenText(d))
 	}
 
-	forged := &proto.TokenProto{Identifier: p.GetIdentifier(), Password: make([]byte, 20), Kind: p.Kind, Service: p.Service}
+	forged := &proto.TokenProto{Identifier: p.GetIdentifier(), Password: make([]byte, 20), Kind: p.Kind,
+		Service: p.Service}
 	for name, bad := range map[string]*proto.TokenProto{"forged": forged, "no token": nil, "empty": {Kind: p.Kind}} {
 		_, err := h.renew("yarn", bad)
-		if e, ok := err.(*ipc.Error); !ok || !strings.HasPrefix(e.Message, ipc.ClassInvalidToken+": ") || e.Class != ipc.ClassYarn {
+		if e, ok := err.(*ipc.Error); !ok || !strings.HasPrefix(e.Message, ipc.ClassInvalidToken+": ") ||
+			e.Class != ipc.ClassYarn {
 			t.Errorf("renew, %s: %v, want an error of class %s that names %s",
 				name, err, ipc.ClassYarn, ipc.ClassInvalidToken)
 		}
@@ -97,7 +103,8 @@ func TestDelegationTokenRefusals(t *testing.T) {
 	if _, _, err := h.svc.Password(context.Background(), alone.GetIdentifier()); err == nil {
 		t.Error("a token that ran out lets in")
 	}
-	if _, err := h.svc.GetDelegationToken(context.Background(), as(""), &proto.GetDelegationTokenRequestProto{Renewer: new("yarn")}); err == nil {
+	if _, err := h.svc.GetDelegationToken(context.Background(), as(""),
+		&proto.GetDelegationTokenRequestProto{Renewer: new("yarn")}); err == nil {
 		t.Error("nobody gets a token")
 	}
 }
@@ -117,20 +124,25 @@ func TestDelegationTokenNeedsTicket(t *testing.T) {
 	if d.Renewer != "mapped" {
 		t.Errorf("the renewer is %q", d.Renewer)
 	}
-	if _, err := h.svc.GetDelegationToken(context.Background(), ticket, &proto.GetDelegationTokenRequestProto{Renewer: new("bad")}); err == nil {
+	if _, err := h.svc.GetDelegationToken(context.Background(), ticket,
+		&proto.GetDelegationTokenRequestProto{Renewer: new("bad")}); err == nil {
 		t.Error("a renewer without a name is taken")
 	}
 	for _, kind := range []string{ipc.KindSimple, ipc.KindToken} {
 		c := as("ann")
 		c.Caller.Kind = kind
-		_, issued := h.svc.GetDelegationToken(context.Background(), c, &proto.GetDelegationTokenRequestProto{Renewer: new("yarn")})
+		_, issued := h.svc.GetDelegationToken(context.Background(), c,
+			&proto.GetDelegationTokenRequestProto{Renewer: new("yarn")})
 		_, renewed := h.svc.RenewDelegationToken(context.Background(), c, &proto.RenewDelegationTokenRequestProto{Token: p})
-		_, cancelled := h.svc.CancelDelegationToken(context.Background(), c, &proto.CancelDelegationTokenRequestProto{Token: p})
+		_, cancelled := h.svc.CancelDelegationToken(context.Background(), c,
+			&proto.CancelDelegationTokenRequestProto{Token: p})
 		for done, err := range map[string]error{"issued": issued, "renewed": renewed, "cancelled": cancelled} {
-			refused(t, err, ipc.ClassYarn, "java.io.IOException: Delegation Token can be "+done+" only with kerberos authentication")
+			refused(t, err, ipc.ClassYarn, "java.io.IOException: Delegation Token can be "+done+
+				" only with kerberos authentication")
 		}
 	}
-	if _, err := h.svc.CancelDelegationToken(context.Background(), ticket, &proto.CancelDelegationTokenRequestProto{Token: p}); err != nil {
+	if _, err := h.svc.CancelDelegationToken(context.Background(), ticket,
+		&proto.CancelDelegationTokenRequestProto{Token: p}); err != nil {
 		t.Error(err)
 	}
 }
@@ -147,14 +159,17 @@ func TestNamesWithRealm(t *testing.T) {
 	}
 	p, _ := h.issue(t, ticket("ann"), "yarn@EXAMPLE")
 	for _, user := range []string{"yarn@OTHER", "yarn/host@OTHER", "ann@OTHER"} {
-		if _, err := h.svc.RenewDelegationToken(t.Context(), ticket(user), &proto.RenewDelegationTokenRequestProto{Token: p}); err == nil {
+		if _, err := h.svc.RenewDelegationToken(t.Context(), ticket(user),
+			&proto.RenewDelegationTokenRequestProto{Token: p}); err == nil {
 			t.Errorf("%s renews a token for yarn", user)
 		}
-		if _, err := h.svc.CancelDelegationToken(t.Context(), ticket(user), &proto.CancelDelegationTokenRequestProto{Token: p}); err == nil {
+		if _, err := h.svc.CancelDelegationToken(t.Context(), ticket(user),
+			&proto.CancelDelegationTokenRequestProto{Token: p}); err == nil {
 			t.Errorf("%s cancels a token of ann for yarn", user)
 		}
 	}
-	if _, err := h.svc.RenewDelegationToken(t.Context(), ticket("yarn"), &proto.RenewDelegationTokenRequestProto{Token: p}); err != nil {
+	if _, err := h.svc.RenewDelegationToken(t.Context(), ticket("yarn"),
+		&proto.RenewDelegationTokenRequestProto{Token: p}); err != nil {
 		t.Error(err)
 	}
 	for _, user := range []string{"ann", "ann@OTHER"} {

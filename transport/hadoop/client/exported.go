@@ -13,7 +13,8 @@ import (
 // refuse the same calls.
 
 // GetNewApplication is the method getNewApplication of the protocol.
-func (s *Service) GetNewApplication(ctx context.Context, c *ipc.Call, req *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
+func (s *Service) GetNewApplication(ctx context.Context, c *ipc.Call,
+	req *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
 	return s.newApplication(ctx, c, req)
 }
 
@@ -28,21 +29,25 @@ func (s *Service) SubmitApplication(ctx context.Context, c *ipc.Call, req *proto
 }
 
 // ForceKillApplication is the method forceKillApplication of the protocol.
-func (s *Service) ForceKillApplication(ctx context.Context, c *ipc.Call, req *proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error) {
+func (s *Service) ForceKillApplication(ctx context.Context, c *ipc.Call,
+	req *proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error) {
 	return s.killApplication(ctx, c, req)
 }
 
 // MoveApplicationAcrossQueues is the method moveApplicationAcrossQueues of the protocol.
-func (s *Service) MoveApplicationAcrossQueues(ctx context.Context, c *ipc.Call, req *proto.MoveApplicationAcrossQueuesRequestProto) (*proto.MoveApplicationAcrossQueuesResponseProto, error) {
+func (s *Service) MoveApplicationAcrossQueues(ctx context.Context, c *ipc.Call,
+	req *proto.MoveApplicationAcrossQueuesRequestProto) (*proto.MoveApplicationAcrossQueuesResponseProto, error) {
 	return s.moveApplication(ctx, c, req)
 }
 
 // UpdateApplicationPriority is the method updateApplicationPriority of the protocol.
-func (s *Service) UpdateApplicationPriority(ctx context.Context, c *ipc.Call, req *proto.UpdateApplicationPriorityRequestProto) (*proto.UpdateApplicationPriorityResponseProto, error) {
+func (s *Service) UpdateApplicationPriority(ctx context.Context, c *ipc.Call,
+	req *proto.UpdateApplicationPriorityRequestProto) (*proto.UpdateApplicationPriorityResponseProto, error) {
 	return s.updatePriority(ctx, c, req)
 }
 
 // UpdateApplicationTimeouts is the method updateApplicationTimeouts of the protocol.
-func (s *Service) UpdateApplicationTimeouts(ctx context.Context, c *ipc.Call, req *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error) {
+func (s *Service) UpdateApplicationTimeouts(ctx context.Context, c *ipc.Call,
+	req *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error) {
 	return s.updateTimeouts(ctx, c, req)
 }

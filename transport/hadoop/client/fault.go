@@ -103,7 +103,8 @@ func denied(format string, args ...any) error {
 }
 
 func noApplication(id yarn.ApplicationID) error {
-	return exception(classAppNotFound, "Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
+	return exception(classAppNotFound,
+		"Application with id '%s' doesn't exist in RM. Please check that the job submission was successful.", id)
 }
 
 func noAttempt(id yarn.AttemptID) error {

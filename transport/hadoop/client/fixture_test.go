@@ -119,8 +119,10 @@ func (h *fixture) Queue(st *state.State, slot state.QueueSlot) (Queue, bool) {
 	}
 	abs, _ := eff.AbsCapacity.Rat().Float32()
 	absMax, _ := eff.AbsMax.Rat().Float32()
-	return Queue{Partition: Partition{Capacity: part(eff.Capacity), MaxCapacity: part(eff.MaxCapacity), AbsoluteCapacity: abs, AbsoluteMax: absMax,
-		MaxAMShare: part(conf.MaxAMPercent), ConfiguredMin: eff.ConfiguredMin, ConfiguredMax: eff.ConfiguredMax, EffectiveMin: eff.EffMin, EffectiveMax: eff.EffMax},
+	return Queue{Partition: Partition{Capacity: part(eff.Capacity), MaxCapacity: part(eff.MaxCapacity),
+		AbsoluteCapacity: abs, AbsoluteMax: absMax,
+		MaxAMShare: part(conf.MaxAMPercent), ConfiguredMin: eff.ConfiguredMin, ConfiguredMax: eff.ConfiguredMax,
+		EffectiveMin: eff.EffMin, EffectiveMax: eff.EffMax},
 		Labels: labelsOf(st, c, i), Accessible: c.AccessibleLabels(i), DefaultLabel: conf.DefaultLabel,
 		UsedCapacity: float32(float64(order.UsedShare(c.Calculator, tree.Cluster, q.Used, eff.EffMin, c.MinAlloc)) / one),
 		Weight:       -1, MaxParallelApps: most,
@@ -172,10 +174,13 @@ func newFixture(t testing.TB, more ...string) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &fixture{planner: p, st: p.State().Fork(), now: birth, groups: map[string][]string{}, usage: map[yarn.NodeID]NodeUsage{}}
+	h := &fixture{planner: p, st: p.State().Fork(), now: birth, groups: map[string][]string{},
+		usage: map[yarn.NodeID]NodeUsage{}}
 	pairs := append([]string{
-		confPrefix + "root.queues", "default,batch,night", confPrefix + "root.default.capacity", "50", confPrefix + "root.batch.capacity", "30", confPrefix + "root.night.capacity", "20",
-		confPrefix + "root.batch.queues", "day,night", confPrefix + "root.batch.day.capacity", "60", confPrefix + "root.batch.night.capacity", "40",
+		confPrefix + "root.queues", "default,batch,night", confPrefix + "root.default.capacity", "50",
+		confPrefix + "root.batch.capacity", "30", confPrefix + "root.night.capacity", "20",
+		confPrefix + "root.batch.queues", "day,night", confPrefix + "root.batch.day.capacity", "60",
+		confPrefix + "root.batch.night.capacity", "40",
 		confPrefix + "maximum-am-resource-percent", "1", confPrefix + "root.default.user-limit-factor", "10",
 	}, more...)
 	var props []input.Property
@@ -210,7 +215,8 @@ func (h *fixture) must(t testing.TB, in input.Input) input.Reply {
 
 // as returns a call by a user.
 func as(user string) *ipc.Call {
-	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple, Address: netip.MustParseAddrPort("10.0.0.9:4711")}}
+	return &ipc.Call{Caller: &ipc.Caller{User: user, Kind: ipc.KindSimple,
+		Address: netip.MustParseAddrPort("10.0.0.9:4711")}}
 }
 
 func (h *fixture) newID(t testing.TB) yarn.ApplicationID {
@@ -257,7 +263,8 @@ func (h *fixture) submit(t testing.TB, user string, sub *proto.ApplicationSubmis
 }
 
 // app submits an application. change, if not nil, edits its context.
-func (h *fixture) app(t testing.TB, user string, change func(*proto.ApplicationSubmissionContextProto)) yarn.ApplicationID {
+func (h *fixture) app(t testing.TB, user string,
+	change func(*proto.ApplicationSubmissionContextProto)) yarn.ApplicationID {
 	t.Helper()
 	id := h.newID(t)
 	sub := subOf(id)
@@ -274,7 +281,8 @@ func (h *fixture) app(t testing.TB, user string, change func(*proto.ApplicationS
 func (h *fixture) node(t testing.TB, host string) yarn.NodeID {
 	t.Helper()
 	id := yarn.NodeID{Host: host, Port: 45454}
-	h.must(t, &input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(16384, 16), Version: "3.4.2", NodeManager: true})
+	h.must(t, &input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(16384, 16),
+		Version: "3.4.2", NodeManager: true})
 	h.must(t, &input.NodeHeartbeat{ID: id}) // starts a scheduling pass
 	return id
 }
@@ -305,12 +313,15 @@ func (h *fixture) end(t testing.TB, node yarn.NodeID, id yarn.ApplicationID, exi
 	t.Helper()
 	a := h.record(t, id)
 	c := yarn.ContainerID{App: id, Attempt: a.Attempt, Number: a.MasterNumber}
-	h.must(t, &input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{{Container: c, State: yarn.ContainerCompleted, ExitStatus: exit, Diagnostics: "bad luck"}}})
+	h.must(t, &input.NodeHeartbeat{ID: node,
+		Statuses: []input.ContainerStatus{{Container: c, State: yarn.ContainerCompleted, ExitStatus: exit,
+			Diagnostics: "bad luck"}}})
 }
 
 func (h *fixture) report(t testing.TB, user string, id yarn.ApplicationID) *proto.ApplicationReportProto {
 	t.Helper()
-	r, err := h.svc.applicationReport(context.Background(), as(user), &proto.GetApplicationReportRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
+	r, err := h.svc.applicationReport(context.Background(), as(user),
+		&proto.GetApplicationReportRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
 	if err != nil {
 		t.Fatal(err)
 	}

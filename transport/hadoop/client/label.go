@@ -10,7 +10,8 @@ import (
 )
 
 // clusterNodeLabels returns the labels of the cluster.
-func (s *Service) clusterNodeLabels(ctx context.Context, c *ipc.Call, _ *proto.GetClusterNodeLabelsRequestProto) (*proto.GetClusterNodeLabelsResponseProto, error) {
+func (s *Service) clusterNodeLabels(ctx context.Context, c *ipc.Call,
+	_ *proto.GetClusterNodeLabelsRequestProto) (*proto.GetClusterNodeLabelsResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
 		return nil, err
@@ -23,20 +24,23 @@ func (s *Service) clusterNodeLabels(ctx context.Context, c *ipc.Call, _ *proto.G
 }
 
 // nodeToLabels returns the label of each host and node that has one.
-func (s *Service) nodeToLabels(ctx context.Context, c *ipc.Call, _ *proto.GetNodesToLabelsRequestProto) (*proto.GetNodesToLabelsResponseProto, error) {
+func (s *Service) nodeToLabels(ctx context.Context, c *ipc.Call,
+	_ *proto.GetNodesToLabelsRequestProto) (*proto.GetNodesToLabelsResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	out := &proto.GetNodesToLabelsResponseProto{}
 	for _, n := range v.st.LabelledNodes() {
-		out.NodeToLabels = append(out.NodeToLabels, &proto.NodeIdToLabelsProto{NodeId: wire.NodeIDProto(n.ID), NodeLabels: wire.NodeLabels(v.st, n.Label)})
+		out.NodeToLabels = append(out.NodeToLabels,
+			&proto.NodeIdToLabelsProto{NodeId: wire.NodeIDProto(n.ID), NodeLabels: wire.NodeLabels(v.st, n.Label)})
 	}
 	return out, nil
 }
 
 // labelsToNodes returns the hosts and nodes of each label, or of the requested labels.
-func (s *Service) labelsToNodes(ctx context.Context, c *ipc.Call, req *proto.GetLabelsToNodesRequestProto) (*proto.GetLabelsToNodesResponseProto, error) {
+func (s *Service) labelsToNodes(ctx context.Context, c *ipc.Call,
+	req *proto.GetLabelsToNodesRequestProto) (*proto.GetLabelsToNodesResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
 		return nil, err

@@ -17,12 +17,16 @@ import (
 // host that never registered, spot is on node2. Queue default may use both.
 func newLabelled(t testing.TB, more ...string) *fixture {
 	t.Helper()
-	h := newFixture(t, append([]string{"yarn.node-labels.enabled", "true", confPrefix + "root.accessible-node-labels.gpu.capacity", "100",
-		confPrefix + "root.default.accessible-node-labels", "gpu,spot", confPrefix + "root.default.accessible-node-labels.gpu.capacity", "100",
-		confPrefix + "root.batch.accessible-node-labels", " ", confPrefix + "root.night.accessible-node-labels", "spot"}, more...)...)
+	h := newFixture(t, append([]string{"yarn.node-labels.enabled", "true",
+		confPrefix + "root.accessible-node-labels.gpu.capacity", "100",
+		confPrefix + "root.default.accessible-node-labels", "gpu,spot",
+		confPrefix + "root.default.accessible-node-labels.gpu.capacity", "100",
+		confPrefix + "root.batch.accessible-node-labels", " ", confPrefix + "root.night.accessible-node-labels", "spot"},
+		more...)...)
 	h.must(t, &input.SetLabels{Labels: []input.Label{{Name: "gpu", Exclusive: true}, {Name: "spot"}}})
 	h.must(t, &input.LabelNodes{Nodes: []input.LabelledNode{{ID: yarn.NodeID{Host: "node1"}, Labels: []string{"gpu"}},
-		{ID: yarn.NodeID{Host: "node2", Port: 45454}, Labels: []string{"spot"}}, {ID: yarn.NodeID{Host: "later"}, Labels: []string{"gpu"}}}})
+		{ID: yarn.NodeID{Host: "node2", Port: 45454}, Labels: []string{"spot"}},
+		{ID: yarn.NodeID{Host: "later"}, Labels: []string{"gpu"}}}})
 	for _, host := range []string{"node1", "node2", "node3"} {
 		h.node(t, host)
 	}
@@ -49,8 +53,10 @@ func TestLabelCalls(t *testing.T) {
 	if want := "later:0=gpu node1:0=gpu node1:45454=gpu node2:45454=spot "; got != want {
 		t.Errorf("nodes %s\nwant  %s", got, want)
 	}
-	for asked, want := range map[string]string{"": "gpu: later:0 node1:0 node1:45454; spot: node2:45454; ", "spot none": "spot: node2:45454; "} {
-		r, err := h.svc.labelsToNodes(context.Background(), as("ann"), &proto.GetLabelsToNodesRequestProto{NodeLabels: strings.Fields(asked)})
+	for asked, want := range map[string]string{"": "gpu: later:0 node1:0 node1:45454; spot: node2:45454; ",
+		"spot none": "spot: node2:45454; "} {
+		r, err := h.svc.labelsToNodes(context.Background(), as("ann"),
+			&proto.GetLabelsToNodesRequestProto{NodeLabels: strings.Fields(asked)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +126,8 @@ func TestLabelsOfApplications(t *testing.T) {
 		}},
 		{"blank application", "<DEFAULT_PARTITION>", "<DEFAULT_PARTITION>", func(s *sub) { s.NodeLabelExpression = new("") }},
 		{"old field", "gpu", "gpu", func(s *sub) {
-			s.Resource, s.AmContainerResourceRequest, s.NodeLabelExpression = s.AmContainerResourceRequest[0].Capability, nil, new("gpu")
+			s.Resource, s.AmContainerResourceRequest, s.NodeLabelExpression = s.AmContainerResourceRequest[0].Capability,
+				nil, new("gpu")
 		}},
 	} {
 		id := h.app(t, "ann", c.change)
@@ -128,7 +135,8 @@ func TestLabelsOfApplications(t *testing.T) {
 		if r.GetAppNodeLabelExpression() != c.app || r.GetAmNodeLabelExpression() != c.am {
 			t.Errorf("%s: application %s, AM %s", c.name, r.GetAppNodeLabelExpression(), r.GetAmNodeLabelExpression())
 		}
-		if got := h.st.Labels.Name(h.record(t, id).AMLabel); got != strings.Trim(strings.TrimPrefix(c.am, "<DEFAULT_PARTITION>"), "<>") {
+		if got := h.st.Labels.Name(h.record(t, id).AMLabel); got != strings.Trim(
+			strings.TrimPrefix(c.am, "<DEFAULT_PARTITION>"), "<>") {
 			t.Errorf("%s: the AM has label %q", c.name, got)
 		}
 	}
@@ -138,12 +146,15 @@ func TestLabelsOfApplications(t *testing.T) {
 		change        func(*sub)
 	}{
 		{"may not use it", noRight, func(s *sub) { s.Queue, s.NodeLabelExpression = new("root.night"), new("gpu") }},
-		{"two", "Invalid resource request, queue=default specified more than one node label in a node label expression, node label expression = gpu&&spot",
+		{"two",
+			"Invalid resource request, queue=default specified more than one node label in a node label expression, node label expression = gpu&&spot",
 			func(s *sub) { s.NodeLabelExpression = new("gpu&&spot") }},
-		{"at a host", "Invalid resource request, queue=default specified node label expression in a resource request has resource name = node1", func(s *sub) {
-			s.AmContainerResourceRequest = append(s.AmContainerResourceRequest, &proto.ResourceRequestProto{ResourceName: new("node1"),
-				Capability: s.AmContainerResourceRequest[0].Capability, NodeLabelExpression: new("gpu")})
-		}},
+		{"at a host",
+			"Invalid resource request, queue=default specified node label expression in a resource request has resource name = node1", func(s *sub) {
+				s.AmContainerResourceRequest = append(s.AmContainerResourceRequest,
+					&proto.ResourceRequestProto{ResourceName: new("node1"),
+						Capability: s.AmContainerResourceRequest[0].Capability, NodeLabelExpression: new("gpu")})
+			}},
 	} {
 		s := subOf(h.newID(t))
 		c.change(s)
@@ -158,13 +169,19 @@ func TestMoveWithLabels(t *testing.T) {
 	h.must(t, &input.NodeHeartbeat{ID: yarn.NodeID{Host: "node1", Port: 45454}})
 	at := h.launch(t, id)
 	// The application uses 1 of 48 GB, and 1 of the 16 GB of gpu that its queue is guaranteed.
-	if u := h.report(t, "ann", id).GetAppResource_Usage(); u.GetQueueUsagePercentage() != 6.25 || u.GetClusterUsagePercentage() < 2 || u.GetClusterUsagePercentage() > 2.1 {
-		t.Errorf("it uses %v %% of its queue, %v %% of the cluster", u.GetQueueUsagePercentage(), u.GetClusterUsagePercentage())
+	if u := h.report(t, "ann", id).GetAppResource_Usage(); u.GetQueueUsagePercentage() != 6.25 ||
+		u.GetClusterUsagePercentage() < 2 || u.GetClusterUsagePercentage() > 2.1 {
+		t.Errorf("it uses %v %% of its queue, %v %% of the cluster", u.GetQueueUsagePercentage(),
+			u.GetClusterUsagePercentage())
 	}
-	h.must(t, &input.Allocate{Attempt: at, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 5}, Name: "*", Count: 100, Size: yarn.NewResource(4096, 1), Relax: true}}})
-	_, err := h.svc.MoveApplicationAcrossQueues(context.Background(), as("ann"), &proto.MoveApplicationAcrossQueuesRequestProto{
-		ApplicationId: wire.ApplicationIDProto(id), TargetQueue: new("root.night")})
-	refused(t, err, ipc.ClassYarn, "Specified queue=root.night can't satisfy following apps label expressions =[gpu] accessible node labels =[spot]")
+	h.must(t,
+		&input.Allocate{Attempt: at, Asks: []input.Ask{
+			{Key: yarn.SchedulerKey{Priority: 5}, Name: "*", Count: 100, Size: yarn.NewResource(4096, 1), Relax: true}}})
+	_, err := h.svc.MoveApplicationAcrossQueues(context.Background(), as("ann"),
+		&proto.MoveApplicationAcrossQueuesRequestProto{
+			ApplicationId: wire.ApplicationIDProto(id), TargetQueue: new("root.night")})
+	refused(t, err, ipc.ClassYarn,
+		"Specified queue=root.night can't satisfy following apps label expressions =[gpu] accessible node labels =[spot]")
 }
 
 // TestStoredLabels checks the labels of applications that are taken over from another

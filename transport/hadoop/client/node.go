@@ -12,7 +12,8 @@ import (
 
 // clusterMetrics counts nodes. As in YARN, NumNodeManagers contains all nodes that send heartbeats,
 // also those that cannot be scheduled on.
-func (s *Service) clusterMetrics(ctx context.Context, c *ipc.Call, _ *proto.GetClusterMetricsRequestProto) (*proto.GetClusterMetricsResponseProto, error) {
+func (s *Service) clusterMetrics(ctx context.Context, c *ipc.Call,
+	_ *proto.GetClusterMetricsRequestProto) (*proto.GetClusterMetricsResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
 		return nil, err
@@ -40,7 +41,8 @@ func (s *Service) clusterMetrics(ctx context.Context, c *ipc.Call, _ *proto.GetC
 }
 
 // clusterNodes returns the nodes in the requested states, or all nodes if no state is given.
-func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call, req *proto.GetClusterNodesRequestProto) (*proto.GetClusterNodesResponseProto, error) {
+func (s *Service) clusterNodes(ctx context.Context, c *ipc.Call,
+	req *proto.GetClusterNodesRequestProto) (*proto.GetClusterNodesResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
 		return nil, err

@@ -33,7 +33,8 @@ func TestClusterNodes(t *testing.T) {
 	h := park(t)
 	id := h.app(t, "ann", nil)
 	h.launch(t, id)
-	h.usage[yarn.NodeID{Host: "up", Port: 45454}] = NodeUsage{HealthMillis: birth + 999, Node: &proto.ResourceUtilizationProto{Pmem: new(int32(700)), Vmem: new(int32(900)), Cpu: new(float32(0.5))}}
+	h.usage[yarn.NodeID{Host: "up", Port: 45454}] = NodeUsage{HealthMillis: birth + 999,
+		Node: &proto.ResourceUtilizationProto{Pmem: new(int32(700)), Vmem: new(int32(900)), Cpu: new(float32(0.5))}}
 	list := func(states ...proto.NodeStateProto) *proto.GetClusterNodesResponseProto {
 		r, err := h.svc.clusterNodes(context.Background(), as("ann"), &proto.GetClusterNodesRequestProto{NodeStates: states})
 		if err != nil {
@@ -43,8 +44,9 @@ func TestClusterNodes(t *testing.T) {
 	}
 	golden(t, "nodes-all", list())
 	for state, want := range map[proto.NodeStateProto]int{
-		proto.NodeStateProto_NS_RUNNING: 1, proto.NodeStateProto_NS_UNHEALTHY: 1, proto.NodeStateProto_NS_LOST: 1, proto.NodeStateProto_NS_SHUTDOWN: 1,
-		proto.NodeStateProto_NS_NEW: 0, proto.NodeStateProto_NS_DECOMMISSIONED: 0,
+		proto.NodeStateProto_NS_RUNNING: 1, proto.NodeStateProto_NS_UNHEALTHY: 1, proto.NodeStateProto_NS_LOST: 1,
+		proto.NodeStateProto_NS_SHUTDOWN: 1,
+		proto.NodeStateProto_NS_NEW:      0, proto.NodeStateProto_NS_DECOMMISSIONED: 0,
 	} {
 		got := list(state).GetNodeReports()
 		if len(got) != want || (want > 0 && got[0].GetNodeState() != state) {
@@ -62,7 +64,8 @@ func TestIncludedHostsReported(t *testing.T) {
 	for set, want := range map[string]int{"true": 1, "false": 0} {
 		h := newFixture(t, "yarn.resourcemanager.enable-tracking-for-unregistered-nodes", set)
 		h.must(t, &input.SetHosts{Include: []string{"never"}})
-		r, err := h.svc.clusterNodes(context.Background(), as("ann"), &proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_LOST}})
+		r, err := h.svc.clusterNodes(context.Background(), as("ann"),
+			&proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_LOST}})
 		if err != nil || len(r.GetNodeReports()) != want || want == 1 && r.GetNodeReports()[0].GetNodeId().GetPort() != -1 {
 			t.Errorf("%s: clusterNodes in NS_LOST = %v, %v, want %d nodes with port -1", set, r, err, want)
 		}
@@ -78,11 +81,13 @@ func TestIncludedHostsReported(t *testing.T) {
 func TestExcludedHostsReported(t *testing.T) {
 	h := park(t)
 	h.must(t, &input.SetHosts{Exclude: []string{"never"}})
-	r, err := h.svc.clusterNodes(context.Background(), as("ann"), &proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_DECOMMISSIONED}})
+	r, err := h.svc.clusterNodes(context.Background(), as("ann"),
+		&proto.GetClusterNodesRequestProto{NodeStates: []proto.NodeStateProto{proto.NodeStateProto_NS_DECOMMISSIONED}})
 	if err != nil || len(r.GetNodeReports()) != 1 {
 		t.Fatalf("clusterNodes in NS_DECOMMISSIONED = %v, %v, want one node", r, err)
 	}
-	if n := r.GetNodeReports()[0]; n.GetNodeId().GetHost() != "never" || n.GetNodeId().GetPort() != -1 || n.GetHttpAddress() != "never:-1" || n.RackName != nil {
+	if n := r.GetNodeReports()[0]; n.GetNodeId().GetHost() != "never" || n.GetNodeId().GetPort() != -1 ||
+		n.GetHttpAddress() != "never:-1" || n.RackName != nil {
 		t.Errorf("report of the excluded host = %v, want never:-1 without a rack", n)
 	}
 	m, err := h.svc.clusterMetrics(context.Background(), as("ann"), &proto.GetClusterMetricsRequestProto{})

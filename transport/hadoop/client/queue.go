@@ -12,7 +12,8 @@ import (
 
 // queueInfo returns a queue. As in YARN, the answer for an unknown or ambiguous name is empty and
 // not an error.
-func (s *Service) queueInfo(ctx context.Context, c *ipc.Call, req *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
+func (s *Service) queueInfo(ctx context.Context, c *ipc.Call,
+	req *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,8 @@ func (v *view) queueApps(name string) []*proto.ApplicationReportProto {
 
 // queueTree returns a queue, with its children if children is true, and with all descendants if
 // recursive is true as well.
-func (v *view) queueTree(slot state.QueueSlot, sums map[state.QueueSlot]*queueSum, children, recursive bool) *proto.QueueInfoProto {
+func (v *view) queueTree(slot state.QueueSlot, sums map[state.QueueSlot]*queueSum, children,
+	recursive bool) *proto.QueueInfoProto {
 	p := v.queueProto(slot, sums[slot])
 	if children {
 		for _, child := range v.st.Queues.Get(slot).Children {
@@ -80,12 +82,13 @@ func (v *view) partitions(q *Queue) []*proto.QueueConfigurationsMapProto {
 	size := func(r yarn.Resource) *proto.ResourceProto { return wire.ResourceProto(r, v.kinds) }
 	out := make([]*proto.QueueConfigurationsMapProto, 0, 1+len(q.Labels))
 	for _, p := range append([]Partition{q.Partition}, q.Labels...) {
-		out = append(out, &proto.QueueConfigurationsMapProto{PartitionName: new(p.Label), QueueConfigurations: &proto.QueueConfigurationsProto{
-			Capacity: new(p.Capacity), AbsoluteCapacity: new(p.AbsoluteCapacity),
-			MaxCapacity: new(p.MaxCapacity), AbsoluteMaxCapacity: new(p.AbsoluteMax), MaxAMPercentage: new(p.MaxAMShare),
-			EffectiveMinCapacity: size(p.EffectiveMin), EffectiveMaxCapacity: size(p.EffectiveMax),
-			ConfiguredMinCapacity: size(p.ConfiguredMin), ConfiguredMaxCapacity: size(p.ConfiguredMax),
-		}})
+		out = append(out, &proto.QueueConfigurationsMapProto{PartitionName: new(p.Label),
+			QueueConfigurations: &proto.QueueConfigurationsProto{
+				Capacity: new(p.Capacity), AbsoluteCapacity: new(p.AbsoluteCapacity),
+				MaxCapacity: new(p.MaxCapacity), AbsoluteMaxCapacity: new(p.AbsoluteMax), MaxAMPercentage: new(p.MaxAMShare),
+				EffectiveMinCapacity: size(p.EffectiveMin), EffectiveMaxCapacity: size(p.EffectiveMax),
+				ConfiguredMinCapacity: size(p.ConfiguredMin), ConfiguredMaxCapacity: size(p.ConfiguredMax),
+			}})
 	}
 	return out
 }
@@ -188,17 +191,20 @@ func (v *view) queueStatistics(q *state.Queue, conf *queue, s *queueSum) *proto.
 	}
 	return &proto.QueueStatisticsProto{
 		NumAppsSubmitted: new(s.submitted), NumAppsRunning: new(s.running), NumAppsPending: new(s.pending),
-		NumAppsCompleted: new(s.completed), NumAppsKilled: new(s.killed), NumAppsFailed: new(s.failed), NumActiveUsers: new(s.users),
+		NumAppsCompleted: new(s.completed), NumAppsKilled: new(s.killed), NumAppsFailed: new(s.failed),
+		NumActiveUsers:    new(s.users),
 		AvailableMemoryMB: new(free[yarn.Memory]), AllocatedMemoryMB: new(used[yarn.Memory]),
 		PendingMemoryMB: new(q.Pending[yarn.Memory]), ReservedMemoryMB: new(q.Reserved[yarn.Memory]),
 		AvailableVCores: new(free[yarn.VCores]), AllocatedVCores: new(used[yarn.VCores]),
 		PendingVCores: new(q.Pending[yarn.VCores]), ReservedVCores: new(q.Reserved[yarn.VCores]),
-		AllocatedContainers: new(q.Containers - s.reserving), PendingContainers: new(s.outstanding), ReservedContainers: new(s.reserving),
+		AllocatedContainers: new(q.Containers - s.reserving), PendingContainers: new(s.outstanding),
+		ReservedContainers: new(s.reserving),
 	}
 }
 
 // queueUserACLs returns the caller's rights in each queue, parents first.
-func (s *Service) queueUserACLs(ctx context.Context, c *ipc.Call, _ *proto.GetQueueUserAclsInfoRequestProto) (*proto.GetQueueUserAclsInfoResponseProto, error) {
+func (s *Service) queueUserACLs(ctx context.Context, c *ipc.Call,
+	_ *proto.GetQueueUserAclsInfoRequestProto) (*proto.GetQueueUserAclsInfoResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
 		return nil, err

@@ -24,12 +24,15 @@ func TestQueueInfo(t *testing.T) {
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	at := h.launch(t, id)
-	h.must(t, &input.Allocate{Attempt: at, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 5}, Name: "*", Count: 100, Size: yarn.NewResource(4096, 1), Relax: true}}})
+	h.must(t,
+		&input.Allocate{Attempt: at, Asks: []input.Ask{
+			{Key: yarn.SchedulerKey{Priority: 5}, Name: "*", Count: 100, Size: yarn.NewResource(4096, 1), Relax: true}}})
 	day := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) { s.Queue = new("day") })
 	if _, err := h.kill("ann", day, ""); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "queue-default", h.queue(t, "ann", &proto.GetQueueInfoRequestProto{QueueName: new("default"), IncludeApplications: new(true)}))
+	golden(t, "queue-default", h.queue(t, "ann",
+		&proto.GetQueueInfoRequestProto{QueueName: new("default"), IncludeApplications: new(true)}))
 	golden(t, "queue-root", h.queue(t, "ann", &proto.GetQueueInfoRequestProto{QueueName: new("root")}))
 }
 
@@ -60,12 +63,14 @@ func TestQueueChildren(t *testing.T) {
 		{"batch", true, true, "root.batch(root.batch.day root.batch.night)"},
 		{"root.night", true, true, "root.night"},
 	} {
-		if got := shape(h.queue(t, "ann", &proto.GetQueueInfoRequestProto{QueueName: new(c.name), IncludeChildQueues: new(c.children), Recursive: new(c.recursive)})); got != c.want {
+		if got := shape(h.queue(t, "ann", &proto.GetQueueInfoRequestProto{QueueName: new(c.name),
+			IncludeChildQueues: new(c.children), Recursive: new(c.recursive)})); got != c.want {
 			t.Errorf("%s, children %v, recursive %v: %s, want %s", c.name, c.children, c.recursive, got, c.want)
 		}
 	}
 	for _, name := range []string{"nowhere", "night" /* two have that name */, ""} {
-		if q := h.queue(t, "ann", &proto.GetQueueInfoRequestProto{QueueName: new(name), IncludeApplications: new(true)}); q != nil {
+		if q := h.queue(t, "ann", &proto.GetQueueInfoRequestProto{QueueName: new(name),
+			IncludeApplications: new(true)}); q != nil {
 			t.Errorf("queue %q: %v", name, q)
 		}
 	}
@@ -84,7 +89,8 @@ func TestQueueApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := func(user, queue string) int {
-		return len(h.queue(t, user, &proto.GetQueueInfoRequestProto{QueueName: new(queue), IncludeApplications: new(true)}).GetApplications())
+		return len(h.queue(t, user, &proto.GetQueueInfoRequestProto{QueueName: new(queue),
+			IncludeApplications: new(true)}).GetApplications())
 	}
 	if n := count("ann", "default"); n != 1 {
 		t.Errorf("ann sees %d in default", n)
@@ -96,14 +102,16 @@ func TestQueueApplications(t *testing.T) {
 		t.Errorf("an administrator sees %d in root", n)
 	}
 	q := h.queue(t, "ann", &proto.GetQueueInfoRequestProto{QueueName: new("default"), IncludeApplications: new(true)})
-	if got := q.GetApplications()[0]; got.GetApplicationId().GetId() != int32(ann.Seq) || got.GetQueue() != "root.default" {
+	if got := q.GetApplications()[0]; got.GetApplicationId().GetId() != int32(ann.Seq) ||
+		got.GetQueue() != "root.default" {
 		t.Errorf("application %v", got)
 	}
 }
 
 func TestQueueSumsAddUp(t *testing.T) {
 	h := crowd(t)
-	root := h.queue(t, "root", &proto.GetQueueInfoRequestProto{QueueName: new("root"), IncludeChildQueues: new(true), Recursive: new(true)})
+	root := h.queue(t, "root", &proto.GetQueueInfoRequestProto{QueueName: new("root"), IncludeChildQueues: new(true),
+		Recursive: new(true)})
 	var check func(q *proto.QueueInfoProto)
 	check = func(q *proto.QueueInfoProto) {
 		s := q.GetQueueStatistics()
@@ -148,10 +156,12 @@ func TestQueueUserACLs(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	if got, want := names("ann"), "root: root.default:SUB root.batch: root.batch.day:SUB root.batch.night: root.night:"; got != want {
+	if got, want := names("ann"),
+		"root: root.default:SUB root.batch: root.batch.day:SUB root.batch.night: root.night:"; got != want {
 		t.Errorf("ann: %s\nwant %s", got, want)
 	}
-	if got, want := names("root"), "root:SUBADM root.default:SUBADM root.batch:SUBADM root.batch.day:SUBADM root.batch.night:SUBADM root.night:SUBADM"; got != want {
+	if got, want := names("root"),
+		"root:SUBADM root.default:SUBADM root.batch:SUBADM root.batch.day:SUBADM root.batch.night:SUBADM root.night:SUBADM"; got != want {
 		t.Errorf("root: %s\nwant %s", got, want)
 	}
 }

@@ -21,7 +21,8 @@ const (
 	unknownSeconds = -1
 )
 
-func (s *Service) applicationReport(ctx context.Context, c *ipc.Call, req *proto.GetApplicationReportRequestProto) (*proto.GetApplicationReportResponseProto, error) {
+func (s *Service) applicationReport(ctx context.Context, c *ipc.Call,
+	req *proto.GetApplicationReportRequestProto) (*proto.GetApplicationReportResponseProto, error) {
 	id, err := wire.ApplicationID(req.GetApplicationId())
 	if err != nil {
 		return nil, exception(classAppNotFound, "Invalid application id: null")
@@ -168,7 +169,8 @@ func expiry(a *state.App) int64 {
 // timeout returns the only timeout that an application can have.
 func (v *view) timeout(a *state.App) *proto.AppTimeoutsMapProto {
 	const kind = proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME
-	t := &proto.ApplicationTimeoutProto{ApplicationTimeoutType: kind.Enum(), ExpireTime: new(unlimited), RemainingTime: new(int64(unknownSeconds))}
+	t := &proto.ApplicationTimeoutProto{ApplicationTimeoutType: kind.Enum(), ExpireTime: new(unlimited),
+		RemainingTime: new(int64(unknownSeconds))}
 	if end := expiry(a); end != 0 {
 		t.ExpireTime, t.RemainingTime = new(formatISO(end)), new(max(end-v.now, 0)/1000)
 		if isFinal(a) {

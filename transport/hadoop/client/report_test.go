@@ -58,23 +58,33 @@ func TestReportBeforeTheAMRegisters(t *testing.T) {
 	h := newFixture(t)
 	id := h.app(t, "ann", nil)
 	submitted := h.record(t, id).SubmittedMillis
-	none := &proto.ResourceProto{Memory: new(int64(0)), VirtualCores: new(int32(0)), ResourceValueMap: []*proto.ResourceInformationProto{
-		{Key: new("memory-mb"), Value: new(int64(0)), Units: new("Mi"), Type: proto.ResourceTypesProto_COUNTABLE.Enum()},
-		{Key: new("vcores"), Value: new(int64(0)), Units: new(""), Type: proto.ResourceTypesProto_COUNTABLE.Enum()}}}
+	none := &proto.ResourceProto{Memory: new(int64(0)), VirtualCores: new(int32(0)),
+		ResourceValueMap: []*proto.ResourceInformationProto{
+			{Key: new("memory-mb"), Value: new(int64(0)), Units: new("Mi"), Type: proto.ResourceTypesProto_COUNTABLE.Enum()},
+			{Key: new("vcores"), Value: new(int64(0)), Units: new(""), Type: proto.ResourceTypesProto_COUNTABLE.Enum()}}}
 	life := proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum()
 	want := &proto.ApplicationReportProto{
-		ApplicationId: wire.ApplicationIDProto(id), User: new("ann"), Queue: new("root.default"), Name: new("DistributedShell"),
+		ApplicationId: wire.ApplicationIDProto(id), User: new("ann"), Queue: new("root.default"),
+		Name: new("DistributedShell"),
 		Host: new("N/A"), RpcPort: new(int32(-1)), YarnApplicationState: proto.YarnApplicationStateProto_ACCEPTED.Enum(),
-		TrackingUrl: new("http://rm1:8088/proxy/application_1780000000000_0001/"), OriginalTrackingUrl: new("N/A"), Diagnostics: new(""),
-		StartTime: new(submitted), LaunchTime: new(int64(0)), FinishTime: new(int64(0)), FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_UNDEFINED.Enum(),
-		CurrentApplicationAttemptId: wire.AttemptIDProto(yarn.AttemptID{App: id, Attempt: 1}), Progress: new(float32(0)), ApplicationType: new("YARN"),
-		LogAggregationStatus: proto.LogAggregationStatusProto_LOG_DISABLED.Enum(), UnmanagedApplication: new(false), Priority: wire.PriorityProto(0),
+		TrackingUrl: new("http://rm1:8088/proxy/application_1780000000000_0001/"), OriginalTrackingUrl: new("N/A"),
+		Diagnostics: new(""),
+		StartTime:   new(submitted), LaunchTime: new(int64(0)), FinishTime: new(int64(0)),
+		FinalApplicationStatus:      proto.FinalApplicationStatusProto_APP_UNDEFINED.Enum(),
+		CurrentApplicationAttemptId: wire.AttemptIDProto(yarn.AttemptID{App: id, Attempt: 1}), Progress: new(float32(0)),
+		ApplicationType:      new("YARN"),
+		LogAggregationStatus: proto.LogAggregationStatusProto_LOG_DISABLED.Enum(), UnmanagedApplication: new(false),
+		Priority:               wire.PriorityProto(0),
 		AppNodeLabelExpression: new("<Not set>"), AmNodeLabelExpression: new("<DEFAULT_PARTITION>"),
-		AppTimeouts: []*proto.AppTimeoutsMapProto{{ApplicationTimeoutType: life, ApplicationTimeout: &proto.ApplicationTimeoutProto{
-			ApplicationTimeoutType: life, ExpireTime: new("UNLIMITED"), RemainingTime: new(int64(-1))}}},
-		AppResource_Usage: &proto.ApplicationResourceUsageReportProto{NumUsedContainers: new(int32(0)), NumReservedContainers: new(int32(0)),
-			UsedResources: none, ReservedResources: none, NeededResources: none, MemorySeconds: new(int64(0)), VcoreSeconds: new(int64(0)),
-			QueueUsagePercentage: new(float32(0)), ClusterUsagePercentage: new(float32(0)), PreemptedMemorySeconds: new(int64(0)), PreemptedVcoreSeconds: new(int64(0)),
+		AppTimeouts: []*proto.AppTimeoutsMapProto{
+			{ApplicationTimeoutType: life, ApplicationTimeout: &proto.ApplicationTimeoutProto{
+				ApplicationTimeoutType: life, ExpireTime: new("UNLIMITED"), RemainingTime: new(int64(-1))}}},
+		AppResource_Usage: &proto.ApplicationResourceUsageReportProto{NumUsedContainers: new(int32(0)),
+			NumReservedContainers: new(int32(0)),
+			UsedResources:         none, ReservedResources: none, NeededResources: none, MemorySeconds: new(int64(0)),
+			VcoreSeconds:         new(int64(0)),
+			QueueUsagePercentage: new(float32(0)), ClusterUsagePercentage: new(float32(0)),
+			PreemptedMemorySeconds: new(int64(0)), PreemptedVcoreSeconds: new(int64(0)),
 			ApplicationResourceUsageMap: noSeconds, ApplicationPreemptedResourceUsageMap: noSeconds},
 	}
 	if got := h.report(t, "ann", id); !gproto.Equal(got, want) {
@@ -90,13 +100,15 @@ func TestReports(t *testing.T) {
 	node := h.node(t, "node1")
 	id := h.app(t, "ann", func(s *proto.ApplicationSubmissionContextProto) {
 		s.ApplicationTags, s.NodeLabelExpression = []string{"x"}, new("")
-		s.ApplicationTimeouts = []*proto.ApplicationTimeoutMapProto{{ApplicationTimeoutType: proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(), Timeout: new(int64(3600))}}
+		s.ApplicationTimeouts = []*proto.ApplicationTimeoutMapProto{
+			{ApplicationTimeoutType: proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(), Timeout: new(int64(3600))}}
 	})
 	golden(t, "report-launched", h.report(t, "ann", id))
 	at := h.launch(t, id)
 	h.must(t, &input.Allocate{Attempt: at, Progress: 5000})
 	golden(t, "report-running", h.report(t, "ann", id))
-	h.must(t, &input.FinishAttempt{Attempt: at, Final: yarn.FinalSucceeded, Diagnostics: "all done", TrackingURL: "http://history/1"})
+	h.must(t, &input.FinishAttempt{Attempt: at, Final: yarn.FinalSucceeded, Diagnostics: "all done",
+		TrackingURL: "http://history/1"})
 	golden(t, "report-finishing", h.report(t, "ann", id))
 	h.end(t, node, id, 0)
 	golden(t, "report-finished", h.report(t, "ann", id))
@@ -110,7 +122,8 @@ func TestReportOfAnUnknownApplication(t *testing.T) {
 	h := newFixture(t)
 	_, err := h.svc.applicationReport(context.Background(), as("ann"), &proto.GetApplicationReportRequestProto{
 		ApplicationId: wire.ApplicationIDProto(yarn.ApplicationID{ClusterTimestamp: birth, Seq: 7})})
-	refused(t, err, classAppNotFound, "Application with id 'application_1780000000000_0007' doesn't exist in RM. Please check that the job submission was successful.")
+	refused(t, err, classAppNotFound,
+		"Application with id 'application_1780000000000_0007' doesn't exist in RM. Please check that the job submission was successful.")
 	_, err = h.svc.applicationReport(context.Background(), as("ann"), &proto.GetApplicationReportRequestProto{})
 	refused(t, err, classAppNotFound, "Invalid application id: null")
 }
@@ -134,7 +147,8 @@ func TestReportOfAnUnmanagedApplication(t *testing.T) {
 		s.UnmanagedAm, s.AmContainerResourceRequest = new(true), nil
 	})
 	r := h.report(t, "ann", id)
-	if r.GetYarnApplicationState() != proto.YarnApplicationStateProto_ACCEPTED || !r.GetUnmanagedApplication() || r.AmNodeLabelExpression != nil || r.GetTrackingUrl() != "N/A" {
+	if r.GetYarnApplicationState() != proto.YarnApplicationStateProto_ACCEPTED || !r.GetUnmanagedApplication() ||
+		r.AmNodeLabelExpression != nil || r.GetTrackingUrl() != "N/A" {
 		t.Errorf("report %v", r)
 	}
 	at := h.record(t, id).AttemptID()
@@ -145,12 +159,15 @@ func TestReportOfAnUnmanagedApplication(t *testing.T) {
 	if other := h.report(t, "bob", id); other.AmRmToken != nil {
 		t.Error("another user gets the AM's token")
 	}
-	report, err := h.svc.attemptReport(context.Background(), as("ann"), &proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
-	if err != nil || report.GetApplicationAttemptReport().GetYarnApplicationAttemptState() != proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED {
+	report, err := h.svc.attemptReport(context.Background(), as("ann"),
+		&proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+	if err != nil ||
+		report.GetApplicationAttemptReport().GetYarnApplicationAttemptState() != proto.YarnApplicationAttemptStateProto_APP_ATTEMPT_LAUNCHED {
 		t.Errorf("its attempt is %v, %v; its client waits for LAUNCHED", report, err)
 	}
 	h.launch(t, id)
-	if r = h.report(t, "ann", id); r.AmRmToken != nil || r.GetTrackingUrl() != "http://am-host:9000" || r.GetHost() != "am-host" {
+	if r = h.report(t, "ann", id); r.AmRmToken != nil || r.GetTrackingUrl() != "http://am-host:9000" ||
+		r.GetHost() != "am-host" {
 		t.Errorf("report %v", r)
 	}
 }
@@ -166,7 +183,8 @@ func TestReportWithoutViewACL(t *testing.T) {
 		s.AmContainerSpec.Application_ACLs = aclProtos(wire.ACLs{View: "vic staff", Modify: "max"})
 	})
 	h.launch(t, id)
-	for user, want := range map[string]bool{"ann": true, "root": true, "vic": true, "gus": true, "quinn": true, "eve": false, "max": false} {
+	for user, want := range map[string]bool{"ann": true, "root": true, "vic": true, "gus": true, "quinn": true,
+		"eve": false, "max": false} {
 		r := h.report(t, user, id)
 		if saw := r.GetHost() == "am-host"; saw != want {
 			t.Errorf("%s sees it: %v", user, saw)
@@ -193,32 +211,40 @@ func TestAttemptsAndContainers(t *testing.T) {
 	if at.Attempt != 2 {
 		t.Fatalf("the attempt is %s", at)
 	}
-	h.must(t, &input.Allocate{Attempt: at, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 5}, Name: "*", Count: 2, Size: yarn.NewResource(1024, 1), Relax: true}}})
+	h.must(t,
+		&input.Allocate{Attempt: at, Asks: []input.Ask{
+			{Key: yarn.SchedulerKey{Priority: 5}, Name: "*", Count: 2, Size: yarn.NewResource(1024, 1), Relax: true}}})
 	ctx := context.Background()
-	list, err := h.svc.attempts(ctx, as("ann"), &proto.GetApplicationAttemptsRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
+	list, err := h.svc.attempts(ctx, as("ann"),
+		&proto.GetApplicationAttemptsRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "attempts", list)
 	for i, want := range list.GetApplicationAttempts() {
-		one, err := h.svc.attemptReport(ctx, as("ann"), &proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: want.ApplicationAttemptId})
+		one, err := h.svc.attemptReport(ctx, as("ann"),
+			&proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: want.ApplicationAttemptId})
 		if err != nil || !gproto.Equal(one.GetApplicationAttemptReport(), want) {
 			t.Errorf("attempt %d by itself: %v, %v", i, one, err)
 		}
 	}
-	all, err := h.svc.containers(ctx, as("ann"), &proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+	all, err := h.svc.containers(ctx, as("ann"),
+		&proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "containers", all)
 	for _, want := range all.GetContainers() {
-		one, err := h.svc.containerReport(ctx, as("ann"), &proto.GetContainerReportRequestProto{ContainerId: want.ContainerId})
+		one, err := h.svc.containerReport(ctx, as("ann"),
+			&proto.GetContainerReportRequestProto{ContainerId: want.ContainerId})
 		if err != nil || !gproto.Equal(one.GetContainerReport(), want) {
 			t.Errorf("container %v: %v, %v", want.ContainerId, one, err)
 		}
 	}
 	first := yarn.AttemptID{App: id, Attempt: 1}
-	if old, err := h.svc.containers(ctx, as("ann"), &proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(first)}); err != nil || len(old.GetContainers()) != 0 {
+	if old, err := h.svc.containers(ctx, as("ann"),
+		&proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(first)}); err != nil ||
+		len(old.GetContainers()) != 0 {
 		t.Errorf("an ended attempt has containers %v, %v", old, err)
 	}
 }
@@ -228,26 +254,34 @@ func TestAttemptAndContainerRefusals(t *testing.T) {
 	h.node(t, "node1")
 	id := h.app(t, "ann", nil)
 	ctx, none := context.Background(), yarn.AttemptID{App: id, Attempt: 9}
-	_, err := h.svc.attemptReport(ctx, as("ann"), &proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: wire.AttemptIDProto(none)})
+	_, err := h.svc.attemptReport(ctx, as("ann"),
+		&proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: wire.AttemptIDProto(none)})
 	refused(t, err, classAttemptNotFound, "ApplicationAttempt with id '"+none.String()+"' doesn't exist in RM.")
-	_, err = h.svc.containers(ctx, as("ann"), &proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(none)})
+	_, err = h.svc.containers(ctx, as("ann"),
+		&proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(none)})
 	refused(t, err, classAttemptNotFound, "ApplicationAttempt with id '"+none.String()+"' doesn't exist in RM.")
 	gone := yarn.ContainerID{App: id, Attempt: 1, Number: 77}
-	_, err = h.svc.containerReport(ctx, as("ann"), &proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(gone)})
+	_, err = h.svc.containerReport(ctx, as("ann"),
+		&proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(gone)})
 	refused(t, err, classContainerNotFound, "Container with id '"+gone.String()+"' doesn't exist in RM.")
-	_, err = h.svc.containerReport(ctx, as("ann"), &proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(yarn.ContainerID{App: id, Attempt: 9, Number: 1})})
+	_, err = h.svc.containerReport(ctx, as("ann"),
+		&proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(
+			yarn.ContainerID{App: id, Attempt: 9, Number: 1})})
 	refused(t, err, classAttemptNotFound, "ApplicationAttempt with id '"+none.String()+"' doesn't exist in RM.")
 	_, err = h.svc.containerReport(ctx, as("ann"), &proto.GetContainerReportRequestProto{})
 	refused(t, err, classContainerNotFound, "Invalid container id: invalid message: container id missing")
 	other := yarn.ApplicationID{ClusterTimestamp: birth, Seq: 99}
-	_, err = h.svc.attempts(ctx, as("ann"), &proto.GetApplicationAttemptsRequestProto{ApplicationId: wire.ApplicationIDProto(other)})
+	_,
+		err = h.svc.attempts(ctx, as("ann"), &proto.GetApplicationAttemptsRequestProto{
+		ApplicationId: wire.ApplicationIDProto(other)})
 	refused(t, err, classAppNotFound, noApplication(other).(*ipc.Error).Message)
 }
 
 // closed returns a fixture with ACLs on. Only owners and administrators have rights to applications.
 // Everybody may submit to default, and ann to batch.day.
 func closed(t testing.TB) *fixture {
-	h := newFixture(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ", confPrefix+"root.acl_submit_applications", " ",
+	h := newFixture(t, "yarn.acl.enable", "true", "yarn.admin.acl", "root", confPrefix+"root.acl_administer_queue", " ",
+		confPrefix+"root.acl_submit_applications", " ",
 		confPrefix+"root.default.acl_submit_applications", "*", confPrefix+"root.batch.day.acl_submit_applications", "ann")
 	h.acls, h.admins = true, []string{"root"}
 	return h
@@ -261,15 +295,20 @@ func TestDetailsWithoutViewACL(t *testing.T) {
 	at := h.launch(t, id)
 	ctx, c := context.Background(), yarn.ContainerID{App: id, Attempt: 1, Number: 1}
 	app := "User eve does not have privilege to see this application " + id.String()
-	_, err := h.svc.attempts(ctx, as("eve"), &proto.GetApplicationAttemptsRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
+	_, err := h.svc.attempts(ctx, as("eve"),
+		&proto.GetApplicationAttemptsRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
 	refused(t, err, ipc.ClassYarn, app)
-	_, err = h.svc.attemptReport(ctx, as("eve"), &proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+	_, err = h.svc.attemptReport(ctx, as("eve"),
+		&proto.GetApplicationAttemptReportRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
 	refused(t, err, ipc.ClassYarn, "User eve does not have privilege to see this attempt "+at.String())
-	_, err = h.svc.containers(ctx, as("eve"), &proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
+	_, err = h.svc.containers(ctx, as("eve"),
+		&proto.GetContainersRequestProto{ApplicationAttemptId: wire.AttemptIDProto(at)})
 	refused(t, err, ipc.ClassYarn, app)
-	_, err = h.svc.containerReport(ctx, as("eve"), &proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(c)})
+	_, err = h.svc.containerReport(ctx, as("eve"),
+		&proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(c)})
 	refused(t, err, ipc.ClassYarn, app)
-	if _, err = h.svc.containerReport(ctx, as("ann"), &proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(c)}); err != nil {
+	if _, err = h.svc.containerReport(ctx, as("ann"),
+		&proto.GetContainerReportRequestProto{ContainerId: wire.ContainerIDProto(c)}); err != nil {
 		t.Errorf("the owner: %v", err)
 	}
 }
@@ -359,7 +398,8 @@ func TestClientToken(t *testing.T) {
 	holder.Caller.Kind = ipc.KindToken
 	report := func(c *ipc.Call) *proto.ApplicationReportProto {
 		t.Helper()
-		r, err := h.svc.applicationReport(context.Background(), c, &proto.GetApplicationReportRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
+		r, err := h.svc.applicationReport(context.Background(), c,
+			&proto.GetApplicationReportRequestProto{ApplicationId: wire.ApplicationIDProto(id)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +413,8 @@ func TestClientToken(t *testing.T) {
 	h.must(t, &input.AttemptLaunched{Attempt: at, Container: a.MasterNumber})
 	h.must(t, &input.RegisterAttempt{Attempt: at, Host: "am-host", RPCPort: 4711, Entropy: bytes.Repeat([]byte{7}, 32)})
 	key := h.record(t, id).Details().ClientKey
-	for client, c := range map[string]*ipc.Call{"ann@EXAMPLE.COM": ticket("ann"), "bob@EXAMPLE.COM": ticket("bob"), "bob": holder, "cid": proxied, "": ticket("eve")} {
+	for client, c := range map[string]*ipc.Call{"ann@EXAMPLE.COM": ticket("ann"), "bob@EXAMPLE.COM": ticket("bob"),
+		"bob": holder, "cid": proxied, "": ticket("eve")} {
 		got := report(c).ClientToAmToken
 		if client == "" {
 			if got != nil {
@@ -381,13 +422,16 @@ func TestClientToken(t *testing.T) {
 			}
 			continue
 		}
-		want := encode(t, &proto.ClientToAMTokenIdentifierProto{AppAttemptId: wire.AttemptIDProto(at), ClientName: new(client)})
-		if !bytes.Equal(got.GetIdentifier(), want) || got.GetKind() != "YARN_CLIENT_TOKEN" || got.Service == nil || got.GetService() != "" || !bytes.Equal(got.GetPassword(), token.Password(key, want)) {
+		want := encode(t, &proto.ClientToAMTokenIdentifierProto{AppAttemptId: wire.AttemptIDProto(at),
+			ClientName: new(client)})
+		if !bytes.Equal(got.GetIdentifier(), want) || got.GetKind() != "YARN_CLIENT_TOKEN" || got.Service == nil ||
+			got.GetService() != "" || !bytes.Equal(got.GetPassword(), token.Password(key, want)) {
 			t.Errorf("the token of %s: %v", client, got)
 		}
 	}
 	list, err := h.svc.applications(context.Background(), ticket("bob"), &proto.GetApplicationsRequestProto{})
-	if err != nil || len(list.GetApplications()) != 1 || len(list.GetApplications()[0].GetClientToAmToken().GetIdentifier()) == 0 {
+	if err != nil || len(list.GetApplications()) != 1 ||
+		len(list.GetApplications()[0].GetClientToAmToken().GetIdentifier()) == 0 {
 		t.Errorf("in a list: %v, %v", list, err)
 	}
 	h.svc.cfg.ShortName = nil

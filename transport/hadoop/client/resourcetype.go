@@ -9,7 +9,8 @@ import (
 )
 
 // resourceTypes returns the resource types of the cluster.
-func (s *Service) resourceTypes(ctx context.Context, c *ipc.Call, _ *proto.GetAllResourceTypeInfoRequestProto) (*proto.GetAllResourceTypeInfoResponseProto, error) {
+func (s *Service) resourceTypes(ctx context.Context, c *ipc.Call,
+	_ *proto.GetAllResourceTypeInfoRequestProto) (*proto.GetAllResourceTypeInfoResponseProto, error) {
 	v, err := s.read(ctx, c)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,8 @@ func TestDisabledFeatures(t *testing.T) {
 	refused(t, err, "org.apache.hadoop.yarn.exceptions.YARNFeatureNotEnabledException", text)
 	_, err = noReservations(ctx, as("ann"), nil)
 	refused(t, err, ipc.ClassYarn, "Reservation is not enabled. Please enable & try again")
-	if r, err := h.svc.clusterNodeLabels(ctx, as("ann"), nil); err != nil || len(r.GetNodeLabels())+len(r.GetDeprecatedNodeLabels()) != 0 {
+	if r, err := h.svc.clusterNodeLabels(ctx, as("ann"), nil); err != nil ||
+		len(r.GetNodeLabels())+len(r.GetDeprecatedNodeLabels()) != 0 {
 		t.Errorf("labels %v, %v", r, err)
 	}
 	types, err := h.svc.resourceTypes(ctx, as("ann"), nil)
@@ -84,8 +85,11 @@ func TestLogAggregation(t *testing.T) {
 func TestConfig(t *testing.T) {
 	good := newFixture(t).svc.cfg
 	for name, spoil := range map[string]func(*Config){
-		"submitter": func(c *Config) { c.Submitter = nil }, "clock": func(c *Config) { c.Now = nil }, "web address": func(c *Config) { c.WebURL = "rm1:8088" },
-		"proxy": func(c *Config) { c.ProxyURL = "http://p/x" }, "scheme": func(c *Config) { c.NodeScheme = "ftp" }, "bound": func(c *Config) { c.MaxContext = 1 },
+		"submitter": func(c *Config) { c.Submitter = nil }, "clock": func(c *Config) { c.Now = nil },
+		"web address": func(c *Config) { c.WebURL = "rm1:8088" },
+		"proxy": func(c *Config) {
+			c.ProxyURL = "http://p/x"
+		}, "scheme": func(c *Config) { c.NodeScheme = "ftp" }, "bound": func(c *Config) { c.MaxContext = 1 },
 	} {
 		c := good
 		spoil(&c)
@@ -99,7 +103,8 @@ func TestConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 2}
-	if s.proxyURL(id) != "http://proxy:9099/proxy/application_1_0002/" || s.appPage(id) != "https://rm1:8090/cluster/app/application_1_0002" {
+	if s.proxyURL(id) != "http://proxy:9099/proxy/application_1_0002/" ||
+		s.appPage(id) != "https://rm1:8090/cluster/app/application_1_0002" {
 		t.Errorf("proxyURL = %s, appPage = %s, want those of the proxy http://proxy:9099 and of https://rm1:8090",
 			s.proxyURL(id), s.appPage(id))
 	}
@@ -111,7 +116,8 @@ func TestNoPages(t *testing.T) {
 	cfg := newFixture(t).svc.cfg
 	const failed = "x\nFailing this attempt.Diagnostics: y. Failing the application."
 	id := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 2}
-	for proxy, want := range map[string]string{"": "N/A", "http://proxy:9099": "http://proxy:9099/proxy/application_1_0002/"} {
+	for proxy, want := range map[string]string{"": "N/A",
+		"http://proxy:9099": "http://proxy:9099/proxy/application_1_0002/"} {
 		cfg.WebURL, cfg.ProxyURL = "", proxy
 		s, err := New(cfg)
 		if err != nil {
@@ -135,10 +141,12 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := DefaultConfig()
-	if err := c.Load(conf); err == nil || !strings.Contains(err.Error(), "yarn.resourcemanager.application.max-tag.length") {
+	if err := c.Load(conf); err == nil || !strings.Contains(err.Error(),
+		"yarn.resourcemanager.application.max-tag.length") {
 		t.Errorf("a wrong count: %v", err)
 	}
-	if c.MaxTags != 3 || c.MaxTagLength != 100 || !c.LogAggregation || !c.OwnOnly || c.NodeScheme != "https" || c.ProxyURL != "https://proxy:9099" {
+	if c.MaxTags != 3 || c.MaxTagLength != 100 || !c.LogAggregation || !c.OwnOnly || c.NodeScheme != "https" ||
+		c.ProxyURL != "https://proxy:9099" {
 		t.Errorf("loaded %+v", c)
 	}
 }

@@ -24,7 +24,8 @@ const (
 	tokenConfKey = "yarn.resourcemanager.delegation-token.max-conf-size-bytes"
 )
 
-func (s *Service) newApplication(ctx context.Context, c *ipc.Call, _ *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
+func (s *Service) newApplication(ctx context.Context, c *ipc.Call,
+	_ *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
 	reply, err := s.do(ctx, c, &input.NewApplication{})
 	if err != nil {
 		return nil, err
@@ -48,10 +49,13 @@ func (s *Service) submitApplication(ctx context.Context, c *ipc.Call, body []byt
 	raw := contextBytes(body)
 	sub := new(proto.ApplicationSubmissionContextProto)
 	if err := bounded.Unmarshal(raw, sub); err != nil {
-		return nil, &ipc.Error{Class: ipc.ClassServer, Message: "submission context: " + err.Error(), Detail: ipc.DetailSerializing}
+		return nil, &ipc.Error{Class: ipc.ClassServer, Message: "submission context: " + err.Error(),
+			Detail: ipc.DetailSerializing}
 	}
 	if len(raw) > s.cfg.MaxContext {
-		return nil, yarnException("The submission context has %d bytes; at most %d are kept. Put large values into local resources.", len(raw), s.cfg.MaxContext)
+		return nil,
+			yarnException("The submission context has %d bytes; at most %d are kept. Put large values into local resources.",
+				len(raw), s.cfg.MaxContext)
 	}
 	s.preprocess(ctx, c.Caller, sub)
 	in, err := s.submission(sub, s.userOf(c.Caller))
@@ -123,7 +127,8 @@ func contextBytes(body []byte) []byte {
 
 // submission converts a context to an input. It sets YARN's defaults and makes the checks that do
 // not depend on the cluster.
-func (s *Service) submission(sub *proto.ApplicationSubmissionContextProto, user string) (*input.SubmitApplication, error) {
+func (s *Service) submission(sub *proto.ApplicationSubmissionContextProto,
+	user string) (*input.SubmitApplication, error) {
 	id, err := wire.ApplicationID(sub.GetApplicationId())
 	if err != nil {
 		return nil, yarnException("Invalid application id: %v", err)
@@ -136,9 +141,11 @@ func (s *Service) submission(sub *proto.ApplicationSubmissionContextProto, user 
 		return nil, err
 	}
 	in := &input.SubmitApplication{ID: id, User: user, Tags: tags,
-		Name: valueOr(sub.ApplicationName, defaultName), Queue: valueOr(sub.Queue, defaultQueue), Type: cut(valueOr(sub.ApplicationType, defaultType), typeLength),
+		Name: valueOr(sub.ApplicationName, defaultName), Queue: valueOr(sub.Queue, defaultQueue),
+		Type:      cut(valueOr(sub.ApplicationType, defaultType), typeLength),
 		Unmanaged: sub.GetUnmanagedAm(), KeepContainers: sub.GetKeepContainersAcrossApplicationAttempts(),
-		MaxAttempts: uint32(max(sub.GetMaxAppAttempts(), 0)), ValidityMillis: max(sub.GetAttemptFailuresValidityInterval(), 0),
+		MaxAttempts:    uint32(max(sub.GetMaxAppAttempts(), 0)),
+		ValidityMillis: max(sub.GetAttemptFailuresValidityInterval(), 0),
 	}
 	if sub.Priority != nil {
 		in.Priority, in.PrioritySet = wire.Priority(sub.Priority), true
@@ -182,12 +189,14 @@ func (s *Service) tags(list []string) ([]string, error) {
 			out = append(out, t)
 		}
 		if len(out) > s.cfg.MaxTags {
-			return nil, wrapException(javaIllegalArgument, "Too many applicationTags, a maximum of only %d are allowed!", s.cfg.MaxTags)
+			return nil, wrapException(javaIllegalArgument, "Too many applicationTags, a maximum of only %d are allowed!",
+				s.cfg.MaxTags)
 		}
 	}
 	for _, t := range out {
 		if len(t) > s.cfg.MaxTagLength {
-			return nil, wrapException(javaIllegalArgument, "Tag %s is too long, maximum allowed length of a tag is %d", t, s.cfg.MaxTagLength)
+			return nil, wrapException(javaIllegalArgument, "Tag %s is too long, maximum allowed length of a tag is %d", t,
+				s.cfg.MaxTagLength)
 		}
 		for _, r := range t {
 			if r < ' ' || r > '~' {
@@ -213,9 +222,11 @@ func (s *Service) notSubmitted(f *input.Refusal, in *input.SubmitApplication, c 
 		if leaf, ok := managedLeaf(f.What); ok {
 			return failed("Application %s submission by user : %s to  queue : %s failed : %s", in.ID, in.User, leaf, f.What)
 		}
-		return failed("Application %s submission by user : %s to  queue : %s failed : %s: %s", in.ID, in.User, in.Queue, classDynamicEdit, f.What)
+		return failed("Application %s submission by user : %s to  queue : %s failed : %s: %s", in.ID, in.User, in.Queue,
+			classDynamicEdit, f.What)
 	case input.QueueAmbiguous:
-		return failed("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", in.ID, in.User, in.Queue)
+		return failed("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", in.ID,
+			in.User, in.Queue)
 	case input.QueueNotLeaf:
 		return failed("Application %s submitted by user : %s to non-leaf queue : %s", in.ID, in.User, in.Queue)
 	case input.QueueStopped:

@@ -13,7 +13,8 @@ import (
 
 // updateTimeouts changes the end of an application's lifetime. The answer contains the new end. The
 // queue's maximum may have made it earlier.
-func (s *Service) updateTimeouts(ctx context.Context, c *ipc.Call, req *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error) {
+func (s *Service) updateTimeouts(ctx context.Context, c *ipc.Call,
+	req *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error) {
 	id, err := wire.ApplicationID(req.GetApplicationId())
 	if err != nil {
 		return nil, exception(classAppNotFound, "Invalid application id: %v", err)
@@ -43,7 +44,8 @@ func (s *Service) updateTimeouts(ctx context.Context, c *ipc.Call, req *proto.Up
 	return s.setLifetime(ctx, c, a, asked, end)
 }
 
-func (s *Service) setLifetime(ctx context.Context, c *ipc.Call, a *state.App, asked string, end int64) (*proto.UpdateApplicationTimeoutsResponseProto, error) {
+func (s *Service) setLifetime(ctx context.Context, c *ipc.Call, a *state.App, asked string,
+	end int64) (*proto.UpdateApplicationTimeoutsResponseProto, error) {
 	id := a.ID
 	f, err := s.change(ctx, c, &input.SetLifetime{ID: id, LifetimeMillis: end - a.SubmittedMillis})
 	switch {
@@ -87,7 +89,8 @@ func lifetimeOf(list []*proto.ApplicationUpdateTimeoutMapProto) (string, bool) {
 func (v *view) expireTime(text string) (int64, error) {
 	end, err := parseISO(text)
 	if err != nil {
-		return 0, yarnException("Expire time is not in ISO8601 format. ISO8601 supported format is yyyy-MM-dd'T'HH:mm:ss.SSSZ. Configured timeout value is %s", text)
+		return 0,
+			yarnException("Expire time is not in ISO8601 format. ISO8601 supported format is yyyy-MM-dd'T'HH:mm:ss.SSSZ. Configured timeout value is %s", text)
 	}
 	if end < v.now {
 		return 0, tooEarly(v.now, end)
@@ -96,7 +99,8 @@ func (v *view) expireTime(text string) (int64, error) {
 }
 
 func tooEarly(now, end int64) error {
-	return yarnException("Expire time is less than current time, current-time=%s expire-time=%s", formatISO(now), formatISO(end))
+	return yarnException("Expire time is less than current time, current-time=%s expire-time=%s", formatISO(now),
+		formatISO(end))
 }
 
 func timeouts(end string) *proto.UpdateApplicationTimeoutsResponseProto {

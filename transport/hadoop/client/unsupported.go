@@ -17,11 +17,13 @@ const (
 
 // resourceProfiles refuses the call with the one exception after which DistributedShell's client
 // continues without profiles.
-func (s *Service) resourceProfiles(context.Context, *ipc.Call, *proto.GetAllResourceProfilesRequestProto) (*proto.GetAllResourceProfilesResponseProto, error) {
+func (s *Service) resourceProfiles(context.Context, *ipc.Call,
+	*proto.GetAllResourceProfilesRequestProto) (*proto.GetAllResourceProfilesResponseProto, error) {
 	return nil, exception(classNotEnabled, profilesOff)
 }
 
-func (s *Service) resourceProfile(context.Context, *ipc.Call, *proto.GetResourceProfileRequestProto) (*proto.GetResourceProfileResponseProto, error) {
+func (s *Service) resourceProfile(context.Context, *ipc.Call,
+	*proto.GetResourceProfileRequestProto) (*proto.GetResourceProfileResponseProto, error) {
 	return nil, exception(classNotEnabled, profilesOff)
 }
 
@@ -34,14 +36,17 @@ func noReservations(context.Context, *ipc.Call, *emptypb.Empty) (*emptypb.Empty,
 // There are no node attributes. YARN answers these calls with nothing, whether or not attributes
 // are enabled.
 
-func (s *Service) clusterNodeAttributes(context.Context, *ipc.Call, *proto.GetClusterNodeAttributesRequestProto) (*proto.GetClusterNodeAttributesResponseProto, error) {
+func (s *Service) clusterNodeAttributes(context.Context, *ipc.Call,
+	*proto.GetClusterNodeAttributesRequestProto) (*proto.GetClusterNodeAttributesResponseProto, error) {
 	return &proto.GetClusterNodeAttributesResponseProto{}, nil
 }
 
-func (s *Service) attributesToNodes(context.Context, *ipc.Call, *proto.GetAttributesToNodesRequestProto) (*proto.GetAttributesToNodesResponseProto, error) {
+func (s *Service) attributesToNodes(context.Context, *ipc.Call,
+	*proto.GetAttributesToNodesRequestProto) (*proto.GetAttributesToNodesResponseProto, error) {
 	return &proto.GetAttributesToNodesResponseProto{}, nil
 }
 
-func (s *Service) nodesToAttributes(context.Context, *ipc.Call, *proto.GetNodesToAttributesRequestProto) (*proto.GetNodesToAttributesResponseProto, error) {
+func (s *Service) nodesToAttributes(context.Context, *ipc.Call,
+	*proto.GetNodesToAttributesRequestProto) (*proto.GetNodesToAttributesResponseProto, error) {
 	return &proto.GetNodesToAttributesResponseProto{}, nil
 }

@@ -22,7 +22,8 @@ func emptyUsage() *proto.ApplicationResourceUsageReportProto {
 	return &proto.ApplicationResourceUsageReportProto{
 		NumUsedContainers: new(int32(-1)), NumReservedContainers: new(int32(-1)),
 		UsedResources: noResource, ReservedResources: noResource, NeededResources: noResource,
-		MemorySeconds: new(int64(0)), VcoreSeconds: new(int64(0)), PreemptedMemorySeconds: new(int64(0)), PreemptedVcoreSeconds: new(int64(0)),
+		MemorySeconds: new(int64(0)), VcoreSeconds: new(int64(0)), PreemptedMemorySeconds: new(int64(0)),
+		PreemptedVcoreSeconds:       new(int64(0)),
 		ApplicationResourceUsageMap: noSeconds, ApplicationPreemptedResourceUsageMap: noSeconds,
 	}
 }
@@ -66,12 +67,14 @@ func (v *view) held(a *state.App) *proto.ApplicationResourceUsageReportProto {
 		UsedResources:     wire.ResourceProto(a.Used, v.kinds),
 		ReservedResources: wire.ResourceProto(a.Reserved, v.kinds),
 		NeededResources:   wire.ResourceProto(a.Used.Add(a.Reserved), v.kinds),
-		MemorySeconds:     new(int64(0)), VcoreSeconds: new(int64(0)), PreemptedMemorySeconds: new(int64(0)), PreemptedVcoreSeconds: new(int64(0)),
+		MemorySeconds:     new(int64(0)), VcoreSeconds: new(int64(0)), PreemptedMemorySeconds: new(int64(0)),
+		PreemptedVcoreSeconds:       new(int64(0)),
 		ApplicationResourceUsageMap: noSeconds, ApplicationPreemptedResourceUsageMap: noSeconds,
 	}
 	total := v.st.Meta.Cluster
 	r.ClusterUsagePercentage = new(percent(v.calc.DivideShare(total, a.Used, total)))
-	guarantee := v.queue(a.Queue).partition(v.st.Labels.Name(a.AMLabel)).EffectiveMin // as in YARN, also if the application uses other labels
+	// as in YARN, also if the application uses other labels
+	guarantee := v.queue(a.Queue).partition(v.st.Labels.Name(a.AMLabel)).EffectiveMin
 	r.QueueUsagePercentage = new(percent(v.calc.DivideShare(total, a.Used, guarantee)))
 	return r
 }

@@ -188,7 +188,8 @@ func (s *Service) diagnostics(id yarn.ApplicationID, text string) string {
 		return text
 	}
 	text, whole := strings.CutSuffix(text, end)
-	text += "For more detailed output, check the application tracking page: " + s.appPage(id) + " Then click on links to logs of each attempt.\n"
+	text += "For more detailed output, check the application tracking page: " + s.appPage(id) +
+		" Then click on links to logs of each attempt.\n"
 	if whole {
 		text += end
 	}

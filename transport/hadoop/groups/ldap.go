@@ -182,7 +182,8 @@ func (s *session) find(base, filter string, most int) ([]*ldap.Entry, error) {
 		attributes = append(attributes, s.conf.memberOf)
 	}
 	seconds := int((s.conf.search + time.Second - 1) / time.Second)
-	r, err := s.conn.Search(ldap.NewSearchRequest(base, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, most, seconds, false, filter, attributes, nil))
+	r, err := s.conn.Search(ldap.NewSearchRequest(base, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, most, seconds,
+		false, filter, attributes, nil))
 	if r != nil && len(r.Entries) >= most && ldap.IsErrorWithCode(err, ldap.LDAPResultSizeLimitExceeded) {
 		err = nil
 	}
@@ -241,7 +242,8 @@ func (s *session) groupFilter(user *ldap.Entry) (string, error) {
 		if gid == "" || uid == "" {
 			return "", fmt.Errorf("%s has no attribute %s or %s", user.DN, c.gid, c.uid)
 		}
-		return fmt.Sprintf("(&%s(|(%s=%s)(%s=%s)))", c.groupFilter, c.gid, ldap.EscapeFilter(gid), c.member, ldap.EscapeFilter(uid)), nil
+		return fmt.Sprintf("(&%s(|(%s=%s)(%s=%s)))", c.groupFilter, c.gid, ldap.EscapeFilter(gid), c.member,
+			ldap.EscapeFilter(uid)), nil
 	}
 	return fmt.Sprintf("(&%s(%s=%s))", c.groupFilter, c.member, ldap.EscapeFilter(user.DN)), nil
 }

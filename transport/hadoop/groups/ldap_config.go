@@ -28,12 +28,13 @@ type ldapConfig struct {
 
 	userBase, groupBase     string
 	userFilter, groupFilter string
-	filterAttributes        []string // attributes for {0}, {1} … in groupFilter; nil: groups are found by their member attribute
-	memberOf                string   // attribute of a user with the names of its groups; empty: search for the groups
-	member, groupName       string
-	posix                   bool
-	uid, gid                string
-	levels                  int // levels of groups above the user's groups
+	// attributes for {0}, {1} … in groupFilter; nil: groups are found by their member attribute
+	filterAttributes  []string
+	memberOf          string // attribute of a user with the names of its groups; empty: search for the groups
+	member, groupName string
+	posix             bool
+	uid, gid          string
+	levels            int // levels of groups above the user's groups
 
 	connect, read, search   time.Duration
 	attempts, beforeAnother int
@@ -82,12 +83,15 @@ func readLDAP(get keys) (*ldapConfig, error) {
 	base := r.text(".base", "")
 	c := &ldapConfig{
 		userBase: r.text(".userbase", base), groupBase: r.text(".groupbase", base),
-		userFilter: r.text(".search.filter.user", "(&(objectClass=user)(sAMAccountName={0}))"), groupFilter: r.text(".search.filter.group", "(objectClass=group)"),
+		userFilter:       r.text(".search.filter.user", "(&(objectClass=user)(sAMAccountName={0}))"),
+		groupFilter:      r.text(".search.filter.group", "(objectClass=group)"),
 		filterAttributes: hadoopconf.List(r.text(".group.search.filter.pattern", "")),
-		memberOf:         r.text(".search.attr.memberof", ""), member: r.text(".search.attr.member", "member"), groupName: r.text(".search.attr.group.name", "cn"),
-		uid: r.text(".posix.attr.uid.name", "uidNumber"), gid: r.text(".posix.attr.gid.name", "gidNumber"),
+		memberOf:         r.text(".search.attr.memberof", ""), member: r.text(".search.attr.member", "member"),
+		groupName: r.text(".search.attr.group.name", "cn"),
+		uid:       r.text(".posix.attr.uid.name", "uidNumber"), gid: r.text(".posix.attr.gid.name", "gidNumber"),
 		levels:  r.number(".search.group.hierarchy.levels", 0, 0, 100),
-		connect: r.millis(".connection.timeout.ms", 60_000), read: r.millis(".read.timeout.ms", 60_000), search: r.millis(".directory.search.timeout", 10_000),
+		connect: r.millis(".connection.timeout.ms", 60_000), read: r.millis(".read.timeout.ms", 60_000),
+		search:   r.millis(".directory.search.timeout", 10_000),
 		attempts: r.number(".num.attempts", 3, 1, 100),
 	}
 	c.beforeAnother = r.number(".num.attempts.before.failover", 3, 1, 100)
@@ -172,7 +176,8 @@ func (r *ldapReader) readUsers(c *ldapConfig) {
 	for _, alias := range aliases {
 		u := r.readUser(".bind.users." + alias)
 		if u.name == "" || u.password == "" {
-			r.fault(".bind.users", "user %q has no name or no password; set %s.bind.users.%s.bind.user and .bind.password.file", alias, ldapPrefix, alias)
+			r.fault(".bind.users", "user %q has no name or no password; set %s.bind.users.%s.bind.user and .bind.password.file",
+				alias, ldapPrefix, alias)
 		}
 		c.users = append(c.users, u)
 	}
@@ -189,7 +194,9 @@ func (r *ldapReader) readUser(prefix string) bindUser {
 	path := r.text(prefix+".bind.password.file", "")
 	if path == "" {
 		if r.text(prefix+".bind.password.alias", "") != "" {
-			r.fault(prefix+".bind.password.alias", "Java's credential stores are not read; put the password into a file and set %s%s.bind.password.file", ldapPrefix, prefix)
+			r.fault(prefix+".bind.password.alias",
+				"Java's credential stores are not read; put the password into a file and set %s%s.bind.password.file",
+				ldapPrefix, prefix)
 		}
 		return u
 	}

@@ -79,8 +79,10 @@ func TestHostileDirectory(t *testing.T) {
 			var all sync.WaitGroup
 			for range 8 {
 				all.Go(func() {
-					_, err := find(t, "ann", Key, ldapClass, ".url", url, ".base", "dc=x", ".num.attempts", "1", ".read.timeout.ms", "20000")
-					if err == nil || !strings.Contains(err.Error(), errAnswer.Error()) && !strings.Contains(err.Error(), "Malformed Packet") {
+					_, err := find(t, "ann", Key, ldapClass, ".url", url, ".base", "dc=x", ".num.attempts", "1",
+						".read.timeout.ms", "20000")
+					if err == nil || !strings.Contains(err.Error(), errAnswer.Error()) &&
+						!strings.Contains(err.Error(), "Malformed Packet") {
 						t.Errorf("answered with %v, want %v", err, errAnswer)
 					}
 				})

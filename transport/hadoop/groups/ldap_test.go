@@ -198,24 +198,28 @@ func forest() *server {
 		entries: map[string][]entry{
 			"(&(objectClass=user)(sAMAccountName=ann))": {{"uid=ann,dc=x", map[string][]string{
 				"memberOf": {"CN=etl,dc=x", "cn=staff,dc=x"}, "uidNumber": {"7"}, "gidNumber": {"8"}, "mail": {"ann@x"}}}},
-			"(&(objectClass=user)(sAMAccountName=bob))":                          {{"uid=bob,dc=x", map[string][]string{"memberOf": {"uid=odd,dc=x"}}}},
+			"(&(objectClass=user)(sAMAccountName=bob))": {
+				{"uid=bob,dc=x", map[string][]string{"memberOf": {"uid=odd,dc=x"}}}},
 			"(&(objectClass=group)(member=uid=ann,dc=x))":                        {group("etl")},
 			"(&(objectClass=group)(member=uid=bob,dc=x))":                        {group("staff")},
 			"(&(objectClass=group)(|(member=cn=etl,dc=x)))":                      {group("data"), group("all")},
 			"(&(objectClass=group)(|(member=cn=data,dc=x)(member=cn=all,dc=x)))": {group("etl"), group("root")},
-			"(&(objectClass=posixAccount)(uid=ann))":                             {{"uid=ann,dc=x", map[string][]string{"uidNumber": {"7"}, "gidNumber": {"8"}}}},
-			"(&(objectClass=posixAccount)(uid=bob))":                             {{"uid=bob,dc=x", nil}},
-			"(&(objectClass=posixGroup)(|(gidNumber=8)(memberUid=7)))":           {group("posix")},
-			"(&(objectClass=group)(|(a=uid=ann,dc=x)(b=ann@x)))":                 {group("custom")},
-			"(&(objectClass=user)(sAMAccountName=*)(uid=*))":                     {{"uid=ann,dc=x", nil}}, // matches if the user's name is not escaped
-			"(&(objectClass=group)(member=uid=nameless,dc=x))":                   {{"cn=nameless,dc=x", nil}},
-			"(&(objectClass=user)(sAMAccountName=nameless))":                     {{"uid=nameless,dc=x", nil}},
+			"(&(objectClass=posixAccount)(uid=ann))": {
+				{"uid=ann,dc=x", map[string][]string{"uidNumber": {"7"}, "gidNumber": {"8"}}}},
+			"(&(objectClass=posixAccount)(uid=bob))":                   {{"uid=bob,dc=x", nil}},
+			"(&(objectClass=posixGroup)(|(gidNumber=8)(memberUid=7)))": {group("posix")},
+			"(&(objectClass=group)(|(a=uid=ann,dc=x)(b=ann@x)))":       {group("custom")},
+			// matches if the user's name is not escaped
+			"(&(objectClass=user)(sAMAccountName=*)(uid=*))":   {{"uid=ann,dc=x", nil}},
+			"(&(objectClass=group)(member=uid=nameless,dc=x))": {{"cn=nameless,dc=x", nil}},
+			"(&(objectClass=user)(sAMAccountName=nameless))":   {{"uid=nameless,dc=x", nil}},
 		},
 	}
 }
 
 func TestLDAP(t *testing.T) {
-	posix := []string{".search.filter.user", "(&(objectClass=posixAccount)(uid={0}))", ".search.filter.group", "(objectClass=posixGroup)", ".search.attr.member", "memberUid"}
+	posix := []string{".search.filter.user", "(&(objectClass=posixAccount)(uid={0}))", ".search.filter.group",
+		"(objectClass=posixGroup)", ".search.attr.member", "memberUid"}
 	for _, tc := range []struct {
 		user, want, fault string
 		pairs             []string
@@ -224,18 +228,23 @@ func TestLDAP(t *testing.T) {
 		{"eve", "", "", nil},
 		{"*)(uid=*", "", "", nil}, // a user's name must not become part of the filter
 		{"ann", "etl,data,all", "", []string{".search.group.hierarchy.levels", "1"}},
-		{"ann", "etl,data,all,root", "", []string{".search.group.hierarchy.levels", "9"}}, // etl occurs again, which ends the loop
+		// etl occurs again, which ends the loop
+		{"ann", "etl,data,all,root", "", []string{".search.group.hierarchy.levels", "9"}},
 		{"ann", "etl,staff", "", []string{".search.attr.memberof", "memberOf"}},
-		{"bob", "staff", "", []string{".search.attr.memberof", "memberOf"}}, // memberOf has no group's name, so the groups are searched for
+		// memberOf has no group's name, so the groups are searched for
+		{"bob", "staff", "", []string{".search.attr.memberof", "memberOf"}},
 		{"ann", "etl,data,all", "", []string{".search.attr.memberof", "memberOf", ".search.group.hierarchy.levels", "1"}},
 		{"ann", "posix", "", posix},
 		{"bob", "", "has no attribute gidNumber or uidNumber", posix},
-		{"ann", "custom", "", []string{".search.filter.group", "(&(objectClass=group)(|(a={0})(b={1})))", ".group.search.filter.pattern", "userDN,mail"}},
+		{"ann", "custom", "", []string{".search.filter.group", "(&(objectClass=group)(|(a={0})(b={1})))",
+			".group.search.filter.pattern", "userDN,mail"}},
 		{"nameless", "", "has no attribute cn", nil},
-		{"ann", "ETL", "", []string{Key, "org.apache.hadoop.security.RuleBasedLdapGroupsMapping", ".conversion.rule", "to_upper"}},
+		{"ann", "ETL", "", []string{Key, "org.apache.hadoop.security.RuleBasedLdapGroupsMapping",
+			".conversion.rule", "to_upper"}},
 		{"ann", "etl", "", []string{".bind.user", "cn=rmd", ".bind.password", "pw"}},
 		{"ann", "", "Invalid Credentials", []string{".bind.user", "cn=rmd", ".bind.password", "no"}},
-		{"ann", "etl", "", []string{".bind.users", "a,b", ".bind.users.a.bind.user", "cn=old", ".bind.users.a.bind.password", "x",
+		{"ann", "etl", "", []string{".bind.users", "a,b", ".bind.users.a.bind.user", "cn=old",
+			".bind.users.a.bind.password", "x",
 			".bind.users.b.bind.user", "cn=rmd", ".bind.users.b.bind.password", "pw"}},
 	} {
 		s := serve(t, forest(), nil)
@@ -248,7 +257,8 @@ func TestLDAP(t *testing.T) {
 
 func TestLDAPBases(t *testing.T) {
 	s := serve(t, forest(), nil)
-	if got, err := find(t, "ann", Key, ldapClass, ".url", s.url(), ".base", "dc=x", ".groupbase", "ou=g"); got != "etl" || err != nil {
+	if got, err := find(t, "ann", Key, ldapClass, ".url", s.url(), ".base", "dc=x", ".groupbase", "ou=g"); got != "etl" ||
+		err != nil {
 		t.Errorf("groups of ann below ou=g = %q, %v, want etl", got, err)
 	}
 	if want := "dc=x (&(objectClass=user)(sAMAccountName=ann))\nou=g (&(objectClass=group)(member=uid=ann,dc=x))"; s.saw() != want {
@@ -259,7 +269,8 @@ func TestLDAPBases(t *testing.T) {
 // TestLDAPFails checks that servers which are down, silent or slow are skipped, and the next one is
 // asked.
 func TestLDAPFails(t *testing.T) {
-	away, silent, slow, good := serve(t, forest(), nil), serve(t, &server{silent: true}, nil), forest(), serve(t, forest(), nil)
+	away, silent, slow, good := serve(t, forest(), nil), serve(t, &server{silent: true}, nil), forest(),
+		serve(t, forest(), nil)
 	_ = away.Close()
 	slow.hang = "(&(objectClass=group)(member=uid=ann,dc=x))"
 	serve(t, slow, nil)
@@ -283,7 +294,9 @@ func TestLDAPFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			got, err := find(t, "ann", append([]string{Key, ldapClass, ".url", tc.urls, ".read.timeout.ms", "1000", ".connection.timeout.ms", "1000", ".num.attempts.before.failover", "1"}, tc.pairs...)...)
+			got,
+				err := find(t, "ann", append([]string{Key, ldapClass, ".url", tc.urls, ".read.timeout.ms", "1000",
+				".connection.timeout.ms", "1000", ".num.attempts.before.failover", "1"}, tc.pairs...)...)
 			if took := time.Since(began); got != tc.want || (err == nil) != (tc.want != "") || took > most {
 				t.Errorf("%q, %v after %s", got, err, took)
 			}
@@ -310,7 +323,8 @@ func TestLDAPOverTLS(t *testing.T) {
 	serving := &tls.Config{Certificates: web.TLS.Certificates}
 	dir := t.TempDir()
 	trusted := filepath.Join(dir, "trusted.pem")
-	if err := os.WriteFile(trusted, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(trusted, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	secure := serve(t, forest(), serving)
@@ -343,7 +357,8 @@ func TestComposite(t *testing.T) {
 	good, away := serve(t, forest(), nil), serve(t, forest(), nil)
 	_ = away.Close()
 	const class, provider = "org.apache.hadoop.security.CompositeGroupsMapping", Key + ".provider."
-	both := []string{Key, class, Key + ".providers", "unix, dir", provider + "unix", "org.apache.hadoop.security.ShellBasedUnixGroupsMapping", provider + "dir", ldapClass}
+	both := []string{Key, class, Key + ".providers", "unix, dir", provider + "unix",
+		"org.apache.hadoop.security.ShellBasedUnixGroupsMapping", provider + "dir", ldapClass}
 	for _, tc := range []struct {
 		user, want string
 		pairs      []string
@@ -351,8 +366,10 @@ func TestComposite(t *testing.T) {
 		{"root", "root", []string{provider + "dir.ldap.url", good.url()}},
 		{"ann", "etl", []string{provider + "dir.ldap.url", good.url()}},
 		{"root", "root", []string{provider + "dir.ldap.url", away.url()}},
-		{"root", "root", []string{provider + "dir.ldap.url", good.url(), provider + "dir.ldap.search.filter.user", "(&(objectClass=user)(sAMAccountName=ann))", Key + ".providers.combined", "false"}},
-		{"root", "root,etl", []string{provider + "dir.ldap.url", good.url(), provider + "dir.ldap.search.filter.user", "(&(objectClass=user)(sAMAccountName=ann))"}},
+		{"root", "root", []string{provider + "dir.ldap.url", good.url(), provider + "dir.ldap.search.filter.user",
+			"(&(objectClass=user)(sAMAccountName=ann))", Key + ".providers.combined", "false"}},
+		{"root", "root,etl", []string{provider + "dir.ldap.url", good.url(), provider + "dir.ldap.search.filter.user",
+			"(&(objectClass=user)(sAMAccountName=ann))"}},
 	} {
 		if got, err := find(t, tc.user, append(both, tc.pairs...)...); got != tc.want || err != nil {
 			t.Errorf("%s with %v: %q, %v", tc.user, tc.pairs, got, err)
@@ -378,24 +395,37 @@ func TestRefused(t *testing.T) {
 		{".url: is missing", []string{Key, ldapClass}},
 		{`.url: "http://x" is not ldap://HOST`, []string{Key, ldapClass, ".url", "http://x"}},
 		{`.url: "dir" is not`, []string{Key, ldapClass, ".url", u + ",dir"}},
-		{`.search.filter.user: "(uid={0}" is not a filter`, []string{Key, ldapClass, ".url", u, ".search.filter.user", "(uid={0}"}},
-		{`.search.filter.group: "group" is not a filter`, []string{Key, ldapClass, ".url", u, ".search.filter.group", "group"}},
+		{`.search.filter.user: "(uid={0}" is not a filter`,
+			[]string{Key, ldapClass, ".url", u, ".search.filter.user", "(uid={0}"}},
+		{`.search.filter.group: "group" is not a filter`,
+			[]string{Key, ldapClass, ".url", u, ".search.filter.group", "group"}},
 		{`.read.timeout.ms: "0" is not a number from 1`, []string{Key, ldapClass, ".url", u, ".read.timeout.ms", "0"}},
-		{`.search.group.hierarchy.levels: "-1" is not a number from 0 to 100`, []string{Key, ldapClass, ".url", u, ".search.group.hierarchy.levels", "-1"}},
-		{".start-tls: ldaps://x has TLS from the first byte", []string{Key, ldapClass, ".url", "ldaps://x", ".start-tls", "true"}},
-		{"has no certificate as PEM; keytool -exportcert -rfc", []string{Key, ldapClass, ".url", u, ".ssl", "true", ".ssl.truststore", jks}},
-		{".ssl.keystore: " + jks + " has no certificate with its key as PEM", []string{Key, ldapClass, ".url", u, ".ssl", "true", ".ssl.keystore", jks}},
-		{".ssl.truststore: open ", []string{Key, ldapClass, ".url", u, ".ssl", "true", ".ssl.truststore", filepath.Join(dir, "none")}},
-		{".bind.password.file: open ", []string{Key, ldapClass, ".url", u, ".bind.user", "a", ".bind.password.file", filepath.Join(dir, "none")}},
-		{"Java's credential stores are not read", []string{Key, ldapClass, ".url", u, ".bind.user", "a", ".bind.password.alias", "a"}},
+		{`.search.group.hierarchy.levels: "-1" is not a number from 0 to 100`,
+			[]string{Key, ldapClass, ".url", u, ".search.group.hierarchy.levels", "-1"}},
+		{".start-tls: ldaps://x has TLS from the first byte",
+			[]string{Key, ldapClass, ".url", "ldaps://x", ".start-tls", "true"}},
+		{"has no certificate as PEM; keytool -exportcert -rfc",
+			[]string{Key, ldapClass, ".url", u, ".ssl", "true", ".ssl.truststore", jks}},
+		{".ssl.keystore: " + jks + " has no certificate with its key as PEM",
+			[]string{Key, ldapClass, ".url", u, ".ssl", "true", ".ssl.keystore", jks}},
+		{".ssl.truststore: open ", []string{Key, ldapClass, ".url", u, ".ssl", "true", ".ssl.truststore",
+			filepath.Join(dir, "none")}},
+		{".bind.password.file: open ", []string{Key, ldapClass, ".url", u, ".bind.user", "a", ".bind.password.file",
+			filepath.Join(dir, "none")}},
+		{"Java's credential stores are not read",
+			[]string{Key, ldapClass, ".url", u, ".bind.user", "a", ".bind.password.alias", "a"}},
 		{`.bind.users: user "a" has no name or no password`, []string{Key, ldapClass, ".url", u, ".bind.users", "a"}},
-		{`.conversion.rule: "shout" is none of`, []string{Key, "RuleBasedLdapGroupsMapping", ".url", u, ".conversion.rule", "shout"}},
+		{`.conversion.rule: "shout" is none of`,
+			[]string{Key, "RuleBasedLdapGroupsMapping", ".url", u, ".conversion.rule", "shout"}},
 		{"there are no providers", []string{Key, "CompositeGroupsMapping"}},
 		{`provider "a" has no class`, []string{Key, "CompositeGroupsMapping", Key + ".providers", "a"}},
-		{`provider "a": hadoop.security.group.mapping.ldap.url: is missing`, []string{Key, "CompositeGroupsMapping", Key + ".providers", "a", Key + ".provider.a", ldapClass}},
-		{"may not be one itself", []string{Key, "CompositeGroupsMapping", Key + ".providers", "a", Key + ".provider.a", "CompositeGroupsMapping"}},
+		{`provider "a": hadoop.security.group.mapping.ldap.url: is missing`,
+			[]string{Key, "CompositeGroupsMapping", Key + ".providers", "a", Key + ".provider.a", ldapClass}},
+		{"may not be one itself", []string{Key, "CompositeGroupsMapping", Key + ".providers", "a", Key + ".provider.a",
+			"CompositeGroupsMapping"}},
 	} {
-		if _, err := open(conf(tc.pairs...), hclog.NewNullLogger(), true); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := open(conf(tc.pairs...), hclog.NewNullLogger(), true); err == nil ||
+			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%v: %v, want %s", tc.pairs, err, tc.want)
 		}
 	}

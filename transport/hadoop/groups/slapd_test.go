@@ -89,7 +89,8 @@ access to * by users read by anonymous auth
 `, schema, modules, dir))
 	run := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(binary, args...)
-		cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+filepath.Join("/", os.Getenv("RMD_SLAPD_ROOT"), "usr/lib/x86_64-linux-gnu"))
+		cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+
+			filepath.Join("/", os.Getenv("RMD_SLAPD_ROOT"), "usr/lib/x86_64-linux-gnu"))
 		return cmd
 	}
 	if out, err := run("-T", "add", "-f", conf, "-l", write("people.ldif", people)).CombinedOutput(); err != nil {
@@ -131,11 +132,14 @@ func TestSlapd(t *testing.T) {
 		{"eve", "", "", nil},
 		{"*", "", "", nil},
 		{"ann", "etl,a (b) *,all", "", []string{".search.group.hierarchy.levels", "1"}},
-		{"ann", "staff", "", []string{".search.filter.user", "(&(objectClass=posixAccount)(uid={0}))", ".search.filter.group", "(objectClass=posixGroup)", ".search.attr.member", "memberUid"}},
+		{"ann", "staff", "", []string{".search.filter.user", "(&(objectClass=posixAccount)(uid={0}))", ".search.filter.group",
+			"(objectClass=posixGroup)", ".search.attr.member", "memberUid"}},
 		{"ann", "", "Invalid Credentials", []string{".bind.password", "wrong"}},
 		{"ann", "", "No Such Object", []string{".userbase", "dc=y"}},
 	} {
-		got, err := find(t, tc.user, append([]string{Key, ldapClass, ".url", url, ".base", "dc=x", ".bind.user", "cn=rmd,dc=x", ".bind.password", "secret",
+		got,
+			err := find(t, tc.user, append([]string{Key, ldapClass, ".url", url, ".base", "dc=x", ".bind.user", "cn=rmd,dc=x",
+			".bind.password", "secret",
 			".search.filter.user", byName, ".search.filter.group", "(objectClass=groupOfNames)"}, tc.pairs...)...)
 		if got != tc.want || (err == nil) != (tc.fault == "") || err != nil && !strings.Contains(err.Error(), tc.fault) {
 			t.Errorf("%s with %v: %q, %v", tc.user, tc.pairs, got, err)

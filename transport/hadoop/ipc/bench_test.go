@@ -17,25 +17,34 @@ func heartbeat() *proto.NodeHeartbeatRequestProto {
 	container := func(id int64) *proto.ContainerStatusProto {
 		return &proto.ContainerStatusProto{
 			ContainerId: &proto.ContainerIdProto{
-				AppAttemptId: &proto.ApplicationAttemptIdProto{ApplicationId: &proto.ApplicationIdProto{Id: protobuf.Int32(7), ClusterTimestamp: protobuf.Int64(1700000000000)}, AttemptId: protobuf.Int32(1)},
-				Id:           &id,
+				AppAttemptId: &proto.ApplicationAttemptIdProto{
+					ApplicationId: &proto.ApplicationIdProto{Id: protobuf.Int32(7), ClusterTimestamp: protobuf.Int64(1700000000000)},
+					AttemptId:     protobuf.Int32(1)},
+				Id: &id,
 			},
-			State: proto.ContainerStateProto_C_RUNNING.Enum(), Diagnostics: protobuf.String(""), ExitStatus: protobuf.Int32(-1000),
+			State: proto.ContainerStateProto_C_RUNNING.Enum(), Diagnostics: protobuf.String(""),
+			ExitStatus: protobuf.Int32(-1000),
 		}
 	}
 	return &proto.NodeHeartbeatRequestProto{NodeStatus: &proto.NodeStatusProto{
 		NodeId:     &proto.NodeIdProto{Host: protobuf.String("node17.example.org"), Port: protobuf.Int32(45454)},
 		ResponseId: protobuf.Int32(4711), ContainersStatuses: []*proto.ContainerStatusProto{container(1), container(2)},
-		NodeHealthStatus: &proto.NodeHealthStatusProto{IsNodeHealthy: protobuf.Bool(true), HealthReport: protobuf.String(""), LastHealthReportTime: protobuf.Int64(1700000000000)},
+		NodeHealthStatus: &proto.NodeHealthStatusProto{IsNodeHealthy: protobuf.Bool(true), HealthReport: protobuf.String(""),
+			LastHealthReportTime: protobuf.Int64(1700000000000)},
 	}}
 }
 
 func benchServer(b *testing.B, inline bool) *Server {
-	m := Handle(func(_ context.Context, _ *Call, req *proto.NodeHeartbeatRequestProto) (*proto.NodeHeartbeatResponseProto, error) {
+	m := Handle(func(_ context.Context, _ *Call,
+		req *proto.NodeHeartbeatRequestProto) (*proto.NodeHeartbeatResponseProto, error) {
 		return &proto.NodeHeartbeatResponseProto{
-			ResponseId: protobuf.Int32(req.GetNodeStatus().GetResponseId() + 1), NodeAction: proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(), NextHeartBeatInterval: protobuf.Int64(1000)}, nil
+			ResponseId: protobuf.Int32(req.GetNodeStatus().GetResponseId() + 1),
+			NodeAction: proto.NodeActionProto_NODE_ACTION_NORMAL.Enum(), NextHeartBeatInterval: protobuf.Int64(1000)}, nil
 	})
-	raw := HandleBytes(new(emptypb.Empty), func(context.Context, *Call, []byte) ([]byte, error) { return []byte{0x08, 0x01}, nil })
+	raw := HandleBytes(new(emptypb.Empty), func(context.Context, *Call, []byte) ([]byte,
+		error) {
+		return []byte{0x08, 0x01}, nil
+	})
 	if inline {
 		m, raw = m.Inline(), raw.Inline()
 	}
@@ -52,7 +61,8 @@ func BenchmarkHeartbeats(b *testing.B) {
 		name   string
 		inline bool
 		method string
-	}{{"inline", true, "nodeHeartbeat"}, {"worker", false, "nodeHeartbeat"}, {"inline-bytes", true, "bytes"}, {"worker-bytes", false, "bytes"}} {
+	}{{"inline", true, "nodeHeartbeat"}, {"worker", false, "nodeHeartbeat"}, {"inline-bytes", true, "bytes"},
+		{"worker-bytes", false, "bytes"}} {
 		b.Run(c.name, func(b *testing.B) {
 			s := benchServer(b, c.inline)
 			req, err := protobuf.Marshal(heartbeat())

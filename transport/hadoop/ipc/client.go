@@ -52,7 +52,8 @@ func OpenClient(cfg ClientConfig) (*Client, error) {
 	}
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // crypto/rand never fails
-	cl := &Client{cfg: cfg, id: string(id[:]), epoch: time.Now(), shared: map[identity]*slot{}, conns: map[*ClientConn]struct{}{}}
+	cl := &Client{cfg: cfg, id: string(id[:]), epoch: time.Now(), shared: map[identity]*slot{},
+		conns: map[*ClientConn]struct{}{}}
 	cl.ctx, cl.cancel = context.WithCancel(context.Background())
 	cl.wg.Go(cl.sweep)
 	return cl, nil

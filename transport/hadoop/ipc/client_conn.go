@@ -81,7 +81,8 @@ func (cc *ClientConn) Call(ctx context.Context, method string, req, reply proto.
 }
 
 // CallProtocol makes one call of any protocol over the connection.
-func (cc *ClientConn) CallProtocol(ctx context.Context, protocol string, version uint64, method string, req, reply proto.Message) error {
+func (cc *ClientConn) CallProtocol(ctx context.Context, protocol string, version uint64, method string, req,
+	reply proto.Message) error {
 	result := make(chan error, 1)
 	id, err := cc.send(ctx, protocol, max(version, 1), method, func(b []byte) ([]byte, error) {
 		return appendDelimited(b, req)
@@ -116,7 +117,8 @@ func (cc *ClientConn) Go(ctx context.Context, method string, req []byte, done fu
 }
 
 // send writes one request.
-func (cc *ClientConn) send(ctx context.Context, protocol string, version uint64, method string, body func([]byte) ([]byte, error), done func([]byte, error)) (int32, error) {
+func (cc *ClientConn) send(ctx context.Context, protocol string, version uint64, method string,
+	body func([]byte) ([]byte, error), done func([]byte, error)) (int32, error) {
 	select {
 	case cc.slots <- struct{}{}:
 	default:
@@ -151,7 +153,8 @@ func (cc *ClientConn) send(ctx context.Context, protocol string, version uint64,
 }
 
 // appendRequest appends the frame of one call. On an error it returns b unchanged.
-func appendRequest(b []byte, id int32, client, protocol string, version uint64, method string, body func([]byte) ([]byte, error)) ([]byte, error) {
+func appendRequest(b []byte, id int32, client, protocol string, version uint64, method string,
+	body func([]byte) ([]byte, error)) ([]byte, error) {
 	from := len(b)
 	out := append(b, 0, 0, 0, 0)
 	out = appendRequestHeader(out, id, client, 0)

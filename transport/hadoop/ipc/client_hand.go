@@ -48,7 +48,8 @@ func (h *replyHeader) read(b []byte) error {
 
 // remote returns the error in the header.
 func (h *replyHeader) remote() *RemoteError {
-	return &RemoteError{Class: string(h.class), Message: string(h.message), Fatal: h.status == statusFatal, Detail: h.detail}
+	return &RemoteError{Class: string(h.class), Message: string(h.message), Fatal: h.status == statusFatal,
+		Detail: h.detail}
 }
 
 // shakeHands sends the preamble, negotiates if the target has a token or Sasl is set, and sends the
@@ -125,7 +126,8 @@ func (cc *ClientConn) prove(offer *proto.RpcSaslProto, token *Token) error {
 	if err != nil {
 		return err
 	}
-	d := digest.NewClient(base64.StdEncoding.EncodeToString(token.Identifier), base64.StdEncoding.EncodeToString(token.Password), cc.cl.cfg.Protection)
+	d := digest.NewClient(base64.StdEncoding.EncodeToString(token.Identifier),
+		base64.StdEncoding.EncodeToString(token.Password), cc.cl.cfg.Protection)
 	answer, err := d.Answer(challenge)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrAuth, err)

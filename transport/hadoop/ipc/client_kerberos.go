@@ -57,7 +57,8 @@ func (cc *ClientConn) chooseLayer(ctx *gss.Context, offer []byte) error {
 		}
 	}
 	if chosen == 0 {
-		return fmt.Errorf("%w: the server offers protection %q, and %q is wanted", ErrAuth, Protection(layers[0]), cc.cl.cfg.Protection)
+		return fmt.Errorf("%w: the server offers protection %q, and %q is wanted", ErrAuth, Protection(layers[0]),
+			cc.cl.cfg.Protection)
 	}
 	if err := cc.respond(ctx.Wrap(nil, []byte{byte(chosen), 0xff, 0xff, 0xff}, false)); err != nil {
 		return err

@@ -217,7 +217,8 @@ func (c Config) Validate() error {
 	if c.ConnsMax < 1 || c.ConnsPerAddressMax < 0 || c.CallsPerConnMax < 1 || c.CallsMax < 1 || c.OutputMax < 1 {
 		bad("bounds must be positive (start from DefaultConfig)")
 	}
-	if c.IdleTimeout <= 0 || c.HandshakeTimeout <= 0 || c.FirstCallTimeout <= 0 || c.FrameTimeout <= 0 || c.WriteTimeout <= 0 || c.CloseGrace < 0 {
+	if c.IdleTimeout <= 0 || c.HandshakeTimeout <= 0 || c.FirstCallTimeout <= 0 || c.FrameTimeout <= 0 ||
+		c.WriteTimeout <= 0 || c.CloseGrace < 0 {
 		bad("time-outs must be positive (start from DefaultConfig)")
 	}
 	if _, err := register(c.Protocols); err != nil {

@@ -97,7 +97,8 @@ const (
 )
 
 func newConn(s *Server, nc net.Conn, id uint64, peer netip.AddrPort) *Conn {
-	c := &Conn{s: s, id: id, peer: peer, from: share.From(nc.RemoteAddr()), net: nc, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	c := &Conn{s: s, id: id, peer: peer, from: share.From(nc.RemoteAddr()), net: nc, done: make(chan struct{}),
+		wake: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
 	c.out.init(nc, s.cfg.OutputMax, s.now)
 	c.out.total = &s.unread

@@ -22,21 +22,25 @@ func (c *Conn) handle(frame []byte) (over bool, err error) {
 		err = h.read(head)
 	}
 	if err != nil {
-		return false, c.refuse(idAuthFailed, noRetry, fatal(DetailFatalRequest, ClassServer, "RpcRequestHeaderProto: %v", err))
+		return false, c.refuse(idAuthFailed, noRetry,
+			fatal(DetailFatalRequest, ClassServer, "RpcRequestHeaderProto: %v", err))
 	}
 	switch {
 	case !h.hasOp:
 		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the request header has no operation"))
 	case h.op != 0:
-		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "operation %d of the request header is not served", h.op))
+		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer,
+			"operation %d of the request header is not served", h.op))
 	case !h.hasKind:
 		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the request header has no kind"))
 	case h.call < 0:
 		return false, c.control(&h, rest)
 	case c.caller == nil:
-		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "a call came before the connection context"))
+		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer,
+			"a call came before the connection context"))
 	case h.kind != kindProtobuf:
-		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "calls of kind %d are not served", h.kind))
+		return false, c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer,
+			"calls of kind %d are not served", h.kind))
 	}
 	if c.served && c.deadline.Load() != 0 {
 		c.deadline.Store(0)
@@ -70,7 +74,8 @@ func (c *Conn) request(h *requestHeader, rest []byte) (over bool, err error) {
 	if string(h.client) != c.clientID {
 		c.clientID = string(h.client)
 	}
-	call := &Call{Caller: c.caller, Conn: c, ClientID: c.clientID, ID: h.call, RetryCount: h.retry, Received: c.s.epoch.Add(time.Duration(c.last.Load()))}
+	call := &Call{Caller: c.caller, Conn: c, ClientID: c.clientID, ID: h.call, RetryCount: h.retry,
+		Received: c.s.epoch.Add(time.Duration(c.last.Load()))}
 	body, memory, e := c.find(call, rest)
 	if err := c.weigh(call, memory); err != nil {
 		return false, err
@@ -215,7 +220,8 @@ func (c *Conn) method(call *Call, rest *[]byte) *Error {
 	}
 	s := c.s.services[string(h.protocol)]
 	if s == nil {
-		return &Error{Class: ClassNoSuchProtocol, Message: "Unknown protocol: " + clip(h.protocol), Detail: DetailNoSuchProtocol}
+		return &Error{Class: ClassNoSuchProtocol, Message: "Unknown protocol: " + clip(h.protocol),
+			Detail: DetailNoSuchProtocol}
 	}
 	call.Protocol = s.name
 	if c.s.cfg.Authorize != nil && s.name != c.allowed {
@@ -282,7 +288,8 @@ func (c *Conn) serve(call *Call) {
 func (c *Conn) invoke(call *Call) (reply proto.Message, bytes []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.s.log.Error("handler panicked", "protocol", call.Protocol, "method", call.Method, "panic", p, "stack", string(debug.Stack()))
+			c.s.log.Error("handler panicked", "protocol", call.Protocol, "method", call.Method, "panic", p, "stack",
+				string(debug.Stack()))
 			reply, bytes, err = nil, nil, &Error{Class: ClassYarn, Message: "internal error in " + call.Method}
 		}
 	}()

@@ -66,11 +66,14 @@ func fatal(detail int32, class, format string, args ...any) *Error {
 
 // remedies say what to do about a refusal, by a part of Java's text.
 var remedies = []struct{ part, do string }{
-	{"SIMPLE authentication is not enabled", "set hadoop.security.authentication to kerberos in the client's core-site.xml, and get a ticket with kinit"},
+	{"SIMPLE authentication is not enabled",
+		"set hadoop.security.authentication to kerberos in the client's core-site.xml, and get a ticket with kinit"},
 	{"authentication is not enabled", "this port is for other callers: correct the address in the client's files"},
-	{"selected unsupported protection", "set hadoop.rpc.protection in the client's core-site.xml to a value that this replica's has"},
+	{"selected unsupported protection",
+		"set hadoop.rpc.protection in the client's core-site.xml to a value that this replica's has"},
 	{"is not authorized to connect as", "let the client act for another user by hadoop.proxyuser.*, and not by its login"},
-	{"Illegal principal name", "add a rule to hadoop.security.auth_to_local; rmd access whoami --principal shows which one applies"},
+	{"Illegal principal name",
+		"add a rule to hadoop.security.auth_to_local; rmd access whoami --principal shows which one applies"},
 	{"is not allowed to impersonate", "allow it with hadoop.proxyuser.NAME.hosts and .users or .groups"},
 	{"is not authorized for protocol", "change hadoop-policy.xml, and run yarn rmadmin -refreshServiceAcl"},
 	{"GSS initiate failed", "see the refusal of the ticket, which is logged before this"},

@@ -72,7 +72,8 @@ func newTurns(all, least int64, auth Auth) *turns {
 	if auth == AuthTokenSimple {
 		unproven = max(all-all/4, each)
 	}
-	return &turns{all: semaphore.NewWeighted(all), unproven: semaphore.NewWeighted(unproven), each: each, by: map[netip.Prefix]*addressShare{}}
+	return &turns{all: semaphore.NewWeighted(all), unproven: semaphore.NewWeighted(unproven), each: each,
+		by: map[netip.Prefix]*addressShare{}}
 }
 
 // levels returns what a caller must take, in this order.

@@ -69,7 +69,8 @@ func (a *asking) dial(t *testing.T) (epoll int, fds []int) {
 		_ = c.Close()
 		fd := int(f.Fd())
 		t.Cleanup(func() { _ = f.Close() })
-		if err := syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, fd, &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}); err != nil {
+		if err := syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, fd,
+			&syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}); err != nil {
 			t.Fatal(err)
 		}
 		if len(a.Hello) > 0 {
@@ -216,7 +217,8 @@ func answerBare(l net.Listener, cpu chan<- func() time.Duration) {
 		_ = c.Close()
 		defer f.Close()
 		fd := int(f.Fd())
-		if err := syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, fd, &syscall.EpollEvent{Events: syscall.EPOLLIN | syscall.EPOLLRDHUP, Fd: int32(fd)}); err != nil {
+		if err := syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, fd,
+			&syscall.EpollEvent{Events: syscall.EPOLLIN | syscall.EPOLLRDHUP, Fd: int32(fd)}); err != nil {
 			panic(err)
 		}
 	}
@@ -258,7 +260,8 @@ func BenchmarkFloorServer(b *testing.B) {
 		for _, w := range windows {
 			b.Run(fmt.Sprintf("%s/inflight=%d", method, w), func(b *testing.B) {
 				s := benchServer(b, true)
-				k := startAsker(b, asking{Addr: s.Addr().String(), Hello: hello("yarn"), Frame: heartbeatFrame(b, method), Window: w})
+				k := startAsker(b, asking{Addr: s.Addr().String(), Hello: hello("yarn"),
+					Frame: heartbeatFrame(b, method), Window: w})
 				runtime.GC() // collects the garbage of the setup and of earlier benchmarks
 				before := used(syscall.RUSAGE_SELF)
 				b.ReportAllocs()

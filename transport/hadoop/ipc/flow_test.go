@@ -27,21 +27,30 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 	}{
 		{"none", AuthSimple, Target{User: "alice"}, Caller{User: "alice", Kind: KindSimple}, ""},
 		{"none at a port with tokens", AuthTokenSimple, Target{User: "alice"}, Caller{User: "alice", Kind: KindSimple}, ""},
-		{"none at a port with tokens alone", AuthToken, Target{User: "alice"}, Caller{}, ClassAccessControl + ": SIMPLE authentication is not enabled.  Available:[TOKEN]"},
+		{"none at a port with tokens alone", AuthToken, Target{User: "alice"}, Caller{},
+			ClassAccessControl + ": SIMPLE authentication is not enabled.  Available:[TOKEN]"},
 		{"sasl", AuthSimple, Target{User: "alice", Sasl: true}, Caller{User: "alice", Kind: KindSimple}, ""},
 		{"sasl to simple", AuthTokenSimple, Target{User: "alice", Sasl: true}, Caller{User: "alice", Kind: KindSimple}, ""},
 		{"sasl without token", AuthToken, Target{User: "alice", Sasl: true}, Caller{}, "does not offer SIMPLE"},
 		{"token", AuthToken, Target{Token: token}, Caller{User: testUser, Kind: KindToken, Identifier: token.Identifier}, ""},
-		{"token before simple", AuthTokenSimple, Target{Token: token, User: "alice"}, Caller{User: testUser, Kind: KindToken, Identifier: token.Identifier}, ""},
+		{"token before simple", AuthTokenSimple, Target{Token: token, User: "alice"},
+			Caller{User: testUser, Kind: KindToken, Identifier: token.Identifier}, ""},
 		{"token at a simple port", AuthSimple, Target{Token: token}, Caller{}, "takes no tokens"},
-		{"wrong password", AuthToken, Target{Token: &Token{[]byte(testToken), []byte("guess")}}, Caller{}, ClassSasl + ": DIGEST-MD5: digest does not match"},
-		{"unknown token", AuthToken, Target{Token: &Token{[]byte("else"), testPassword}}, Caller{}, ClassInvalidToken + ": the token is not known"},
-		{"no leader", AuthToken, Target{Token: &Token{[]byte("standby"), testPassword}}, Caller{}, ClassStandby + ": no leader"},
-		{"translated", AuthToken, Target{Token: &Token{[]byte("coded"), testPassword}}, Caller{}, ClassStandby + ": busy: too many calls wait"},
-		{"any other error is no reason to give up", AuthToken, Target{Token: &Token{[]byte("broken"), testPassword}}, Caller{}, ClassStandby + ": disk on fire"},
-		{"for another", AuthSimple, Target{User: "alice", RealUser: "oozie"}, Caller{User: "alice", RealUser: "oozie", Kind: KindSimple}, ""},
+		{"wrong password", AuthToken, Target{Token: &Token{[]byte(testToken), []byte("guess")}}, Caller{},
+			ClassSasl + ": DIGEST-MD5: digest does not match"},
+		{"unknown token", AuthToken, Target{Token: &Token{[]byte("else"), testPassword}}, Caller{},
+			ClassInvalidToken + ": the token is not known"},
+		{"no leader", AuthToken, Target{Token: &Token{[]byte("standby"), testPassword}}, Caller{},
+			ClassStandby + ": no leader"},
+		{"translated", AuthToken, Target{Token: &Token{[]byte("coded"), testPassword}}, Caller{},
+			ClassStandby + ": busy: too many calls wait"},
+		{"any other error is no reason to give up", AuthToken, Target{Token: &Token{[]byte("broken"), testPassword}},
+			Caller{}, ClassStandby + ": disk on fire"},
+		{"for another", AuthSimple, Target{User: "alice", RealUser: "oozie"},
+			Caller{User: "alice", RealUser: "oozie", Kind: KindSimple}, ""},
 		{"for oneself", AuthSimple, Target{User: "alice", RealUser: "alice"}, Caller{User: "alice", Kind: KindSimple}, ""},
-		{"for another without leave", AuthSimple, Target{User: "alice", RealUser: "mallory"}, Caller{}, ClassAuthorization + ": mallory may not act for alice"},
+		{"for another without leave", AuthSimple, Target{User: "alice", RealUser: "mallory"}, Caller{},
+			ClassAuthorization + ": mallory may not act for alice"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +68,8 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 				t.Fatalf("got %q, %v", got, err)
 			}
 			who := d.last().Caller
-			if who.User != c.want.User || who.RealUser != c.want.RealUser || who.Kind != c.want.Kind || string(who.Identifier) != string(c.want.Identifier) {
+			if who.User != c.want.User || who.RealUser != c.want.RealUser || who.Kind != c.want.Kind ||
+				string(who.Identifier) != string(c.want.Identifier) {
 				t.Errorf("caller %+v, want %+v", who, c.want)
 			}
 			if !who.Address.Addr().IsLoopback() || who.Address.Port() == 0 {
@@ -97,9 +107,12 @@ func TestErrorsOfHandlers(t *testing.T) {
 		version          uint64
 		want             RemoteError
 	}{
-		{"org.example.None", "echo", 1, RemoteError{Class: ClassNoSuchProtocol, Message: "Unknown protocol: org.example.None", Detail: 3}},
-		{testProtocol, "none", 1, RemoteError{Class: ClassNoSuchMethod, Message: "Unknown method none called on " + testProtocol + " protocol.", Detail: 2}},
-		{testProtocol, "echo", 2, RemoteError{Class: ClassVersion, Message: testProtocol + " is served in version 1, not in 2", Detail: 6}},
+		{"org.example.None", "echo", 1, RemoteError{Class: ClassNoSuchProtocol,
+			Message: "Unknown protocol: org.example.None", Detail: 3}},
+		{testProtocol, "none", 1, RemoteError{Class: ClassNoSuchMethod,
+			Message: "Unknown method none called on " + testProtocol + " protocol.", Detail: 2}},
+		{testProtocol, "echo", 2, RemoteError{Class: ClassVersion,
+			Message: testProtocol + " is served in version 1, not in 2", Detail: 6}},
 		{testProtocol, "incomplete", 1, RemoteError{Class: ClassServer, Detail: 5}},
 	} {
 		to := target(s)
@@ -248,7 +261,8 @@ func TestManyCallersAtOnce(t *testing.T) {
 				name := fmt.Sprint(strings.Repeat("q", (i*j)%3000), i, j)
 				var reply proto.GetQueueInfoResponseProto
 				method := [...]string{"echo", "echoInline"}[j%2]
-				if err := cl.Call(t.Context(), to, method, ask(name), &reply); err != nil || reply.GetQueueInfo().GetQueueName() != name {
+				if err := cl.Call(t.Context(), to, method, ask(name), &reply); err != nil ||
+					reply.GetQueueInfo().GetQueueName() != name {
 					t.Errorf("call %d of %d: %v", j, i, err)
 					return
 				}
@@ -446,7 +460,8 @@ func TestClientErrors(t *testing.T) {
 	if err := cl.Call(t.Context(), Target{}, "echo", ask("x"), nil); !errors.Is(err, ErrNotConnected) {
 		t.Errorf("no target: %v", err)
 	}
-	err := cl.Call(t.Context(), target(s), "echo", &proto.MoveApplicationAcrossQueuesRequestProto{}, &proto.GetQueueInfoResponseProto{})
+	err := cl.Call(t.Context(), target(s), "echo", &proto.MoveApplicationAcrossQueuesRequestProto{},
+		&proto.GetQueueInfoResponseProto{})
 	if !errors.Is(err, ErrNotSent) {
 		t.Errorf("a request that cannot be written: %v", err)
 	}
@@ -459,7 +474,8 @@ func TestClientErrors(t *testing.T) {
 		}
 		cancel()
 	}()
-	if _, err := echo(ctx, cl, target(s), "slow"); !errors.Is(err, ErrOutcomeUnknown) || !errors.Is(err, context.Canceled) {
+	if _, err := echo(ctx, cl, target(s), "slow"); !errors.Is(err, ErrOutcomeUnknown) ||
+		!errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
 	}
 	release()
@@ -522,7 +538,8 @@ func TestAuthorize(t *testing.T) {
 	b.wantEnd()
 
 	other := func(id int32) []byte {
-		frame, err := appendRequest(nil, id, testClientID, "org.example.Other", 3, "echo", func(b []byte) ([]byte, error) { return appendDelimited(b, ask("a")) })
+		frame, err := appendRequest(nil, id, testClientID, "org.example.Other", 3, "echo",
+			func(b []byte) ([]byte, error) { return appendDelimited(b, ask("a")) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -551,7 +568,8 @@ func TestAuthorize(t *testing.T) {
 	for a := range asked {
 		got = append(got, a)
 	}
-	want := []string{"mallory ApplicationClientProtocolPB", "ann ApplicationClientProtocolPB", "ann Other", "bob ApplicationClientProtocolPB", "bob Other"}
+	want := []string{"mallory ApplicationClientProtocolPB", "ann ApplicationClientProtocolPB", "ann Other",
+		"bob ApplicationClientProtocolPB", "bob Other"}
 	if !slices.Equal(got, want) {
 		t.Errorf("asked about %q, want %q", got, want)
 	}

@@ -19,7 +19,8 @@ func FuzzServer(f *testing.F) {
 	f.Add(append(hello("alice"), call(1, "echoInline", "class")...))
 	f.Add(append(hello("alice"), call(1, "bytesInline", "dd")...))
 	f.Add(append(append([]byte(nil), saslPreamble...), capturedNegotiate...))
-	f.Add(append(append(append([]byte(nil), saslPreamble...), capturedNegotiate...), initiateToken(bytes.Repeat([]byte(`username="x",`), 12))...))
+	f.Add(append(append(append([]byte(nil), saslPreamble...), capturedNegotiate...),
+		initiateToken(bytes.Repeat([]byte(`username="x",`), 12))...))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
 	p := newPipes()
 	s := openServer(f, &testMethods{}, func(c *Config) { c.Listener = p })
@@ -86,7 +87,8 @@ func FuzzMethodHeader(f *testing.F) {
 		if ref != nil {
 			return
 		}
-		if err != nil || string(h.method) != m.GetMethodName() || string(h.protocol) != m.GetDeclaringClassProtocolName() || h.version != m.GetClientProtocolVersion() {
+		if err != nil || string(h.method) != m.GetMethodName() || string(h.protocol) != m.GetDeclaringClassProtocolName() ||
+			h.version != m.GetClientProtocolVersion() {
 			t.Errorf("%x: %+v, %v, want %v", b, h, err, &m)
 		}
 	})
@@ -115,8 +117,10 @@ func FuzzReplyHeader(f *testing.F) {
 		if err := back.read(head); err != nil {
 			t.Fatalf("read of the header in %x: %v", frame, err)
 		}
-		if back.call != id || m.GetCallId() != uint32(id) || m.GetRetryCount() != retry || string(back.client) != client || string(m.GetClientId()) != client ||
-			uint64(back.status) != h.status || string(back.class) != m.GetExceptionClassName() || string(back.message) != m.GetErrorMsg() {
+		if back.call != id || m.GetCallId() != uint32(id) || m.GetRetryCount() != retry || string(back.client) != client ||
+			string(m.GetClientId()) != client ||
+			uint64(back.status) != h.status || string(back.class) != m.GetExceptionClassName() ||
+			string(back.message) != m.GetErrorMsg() {
 			t.Errorf("%+v became %+v and %v", h, back, &m)
 		}
 	})
@@ -127,7 +131,8 @@ func FuzzClient(f *testing.F) {
 	f.Add(of(`0000001e 1a|0800 1000 1809 3a10 CC… 4000| 02|1a00`), false)
 	f.Add((&responseHeader{call: 0, status: statusFatal, client: testClientID, err: Denied("no")}).appendFrame(nil), false)
 	f.Add((&responseHeader{call: idSasl, retry: noRetry}).appendBytes(nil, of(`1000`)), true)
-	f.Add((&responseHeader{call: idSasl, retry: noRetry}).appendBytes(nil, of(`1001 22 14 0a05 "TOKEN" 120a "DIGEST-MD5" 2a00`)), true)
+	f.Add((&responseHeader{call: idSasl, retry: noRetry}).appendBytes(nil,
+		of(`1001 22 14 0a05 "TOKEN" 120a "DIGEST-MD5" 2a00`)), true)
 	p := newPipes()
 	cl := openClient(f, func(c *ClientConfig) { c.Dial, c.ConnectTimeout = p.Dial, 10*time.Second })
 	cl.id = testClientID

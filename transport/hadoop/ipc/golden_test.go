@@ -33,7 +33,8 @@ func captured(t *testing.T) *Server {
 	return openServer(t, &testMethods{}, func(c *Config) {
 		c.Protocols = []Protocol{{Name: testProtocol, Methods: map[string]Method{
 			"getNewApplication": HandleBytes(new(emptypb.Empty), func(_ context.Context, c *Call, req []byte) ([]byte, error) {
-				if len(req) != 0 || c.Caller.User != "alice" || c.Caller.Kind != KindSimple || c.RetryCount != 0 || c.ClientID != testClientID {
+				if len(req) != 0 || c.Caller.User != "alice" || c.Caller.Kind != KindSimple || c.RetryCount != 0 ||
+					c.ClientID != testClientID {
 					t.Errorf("request %x, call %+v of %+v", req, c, c.Caller)
 				}
 				return result, nil
@@ -139,7 +140,8 @@ func TestNoReplyToInitiateSimple(t *testing.T) {
 	b.send(saslPreamble, capturedNegotiate)
 	b.offer(AuthTokenSimple)
 	b.send(appendControl(nil, idSasl, "", of(`1002 220a 0a06 "SIMPLE" 1200`)), hello("carol")[7:], call(7, "echo", "q"))
-	if h, _ := b.frame(); h.GetCallId() != 7 || h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS || string(h.GetClientId()) != testClientID {
+	if h, _ := b.frame(); h.GetCallId() != 7 || h.GetStatus() != proto.RpcResponseHeaderProto_SUCCESS ||
+		string(h.GetClientId()) != testClientID {
 		t.Errorf("the first reply is %v", h)
 	}
 }
@@ -174,7 +176,8 @@ func TestReplyHeaderBytes(t *testing.T) {
 	}{
 		{responseHeader{call: 0, client: testClientID}, of(`0000001b 1a|0800 1000 1809 3a10 CC… 4000|`)},
 		{responseHeader{call: idSasl, retry: noRetry}, of(`0000000f 0e|08dfffffff0f 1000 1809 3a00 4001|`)},
-		{responseHeader{call: idAuthFailed, retry: noRetry, status: statusFatal, err: &Error{Class: "a.B", Message: "c", Detail: 15}},
+		{responseHeader{call: idAuthFailed, retry: noRetry, status: statusFatal,
+			err: &Error{Class: "a.B", Message: "c", Detail: 15}},
 			of(`00000019 18|08ffffffff0f 1002 1809 2203 "a.B" 2a01 "c" 300f 3a00 4001|`)},
 		{responseHeader{call: 300, retry: 2, client: "x", status: statusError, err: &Error{Class: "a.B"}},
 			of(`00000016 15|08ac02 1001 1809 2203 "a.B" 2a00 3001 3a01 "x" 4004|`)},
@@ -236,14 +239,16 @@ func TestClientRepeatsTheOfferedEntry(t *testing.T) {
 		b := make([]byte, len(saslPreamble)+len(capturedNegotiate))
 		_, _ = io.ReadFull(nc, b)
 		first <- b
-		offer := append(of(`1001 22 8c01 0a05 "TOKEN" 120a "DIGEST-MD5" 1a00 2207 "default" 2a6c`), digest.NewServer(digest.Authentication).Challenge()...)
+		offer := append(of(`1001 22 8c01 0a05 "TOKEN" 120a "DIGEST-MD5" 1a00 2207 "default" 2a6c`),
+			digest.NewServer(digest.Authentication).Challenge()...)
 		_, _ = nc.Write((&responseHeader{call: idSasl, retry: noRetry}).appendBytes(nil, offer))
 		b = make([]byte, 1024)
 		n, _ := nc.Read(b)
 		second <- b[:n]
 	}()
 	cl := openClient(t)
-	_, err = cl.Connect(t.Context(), Target{Address: l.Addr().String(), Protocol: testProtocol, Token: &Token{[]byte("id"), []byte("pw")}})
+	_, err = cl.Connect(t.Context(), Target{Address: l.Addr().String(), Protocol: testProtocol,
+		Token: &Token{[]byte("id"), []byte("pw")}})
 	if err == nil {
 		t.Fatal("the server said nothing, and the client is content")
 	}

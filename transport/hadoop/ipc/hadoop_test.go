@@ -36,7 +36,9 @@ func TestWithHadoop(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	java := exec.CommandContext(ctx, "java", append([]string{"-Xmx256m", "-cp", filepath.Join(lib, "*"), "testdata/java/Probe.java"}, append(ports, testToken, string(testPassword))...)...)
+	java := exec.CommandContext(ctx, "java",
+		append([]string{"-Xmx256m", "-cp", filepath.Join(lib, "*"), "testdata/java/Probe.java"},
+			append(ports, testToken, string(testPassword))...)...)
 	var log strings.Builder
 	java.Stderr = &log
 	in, err := java.StdinPipe()
@@ -91,17 +93,21 @@ func javaProtocols() []Protocol {
 	return []Protocol{{
 		Name: testProtocol,
 		Methods: map[string]Method{
-			"getNewApplication": Handle(func(_ context.Context, c *Call, _ *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
+			"getNewApplication": Handle(func(_ context.Context, c *Call,
+				_ *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error) {
 				return &proto.GetNewApplicationResponseProto{ApplicationId: id}, nil
 			}),
-			"getApplicationReport": Handle(func(context.Context, *Call, *proto.GetApplicationReportRequestProto) (*proto.GetApplicationReportResponseProto, error) {
-				return nil, &Error{Class: "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException", Message: "no application_5_0006"}
+			"getApplicationReport": Handle(func(context.Context, *Call,
+				*proto.GetApplicationReportRequestProto) (*proto.GetApplicationReportResponseProto, error) {
+				return nil, &Error{Class: "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException",
+					Message: "no application_5_0006"}
 			}).Inline(),
 		},
 	}, {
 		Name: "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB",
 		Methods: map[string]Method{
-			"finishApplicationMaster": Handle(func(_ context.Context, c *Call, _ *proto.FinishApplicationMasterRequestProto) (*proto.FinishApplicationMasterResponseProto, error) {
+			"finishApplicationMaster": Handle(func(_ context.Context, c *Call,
+				_ *proto.FinishApplicationMasterRequestProto) (*proto.FinishApplicationMasterResponseProto, error) {
 				return &proto.FinishApplicationMasterResponseProto{IsUnregistered: protobuf.Bool(c.Caller.User == testUser)}, nil
 			}),
 		},
@@ -111,15 +117,18 @@ func javaProtocols() []Protocol {
 // callHadoop calls a server of Hadoop that accepts only tokens, like a NodeManager.
 func callHadoop(t *testing.T, address string) {
 	identifier := of(`0a0d 0a0908071080d095ffbc311001 | 120f 0a09 "localhost" 108ee302 | 1a05 "alice" | 202a`)
-	to := Target{Address: address, Protocol: "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB", Token: &Token{identifier, testPassword}}
+	to := Target{Address: address, Protocol: "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB",
+		Token: &Token{identifier, testPassword}}
 	cl := openClient(t)
 	var e *RemoteError
 	for range 3 {
-		if err := cl.Call(t.Context(), to, "getContainerStatuses", &proto.GetContainerStatusesRequestProto{}, &proto.GetContainerStatusesResponseProto{}); err != nil {
+		if err := cl.Call(t.Context(), to, "getContainerStatuses", &proto.GetContainerStatusesRequestProto{},
+			&proto.GetContainerStatusesResponseProto{}); err != nil {
 			t.Errorf("token: %v", err)
 		}
 	}
-	err := cl.Call(t.Context(), to, "stopContainers", &proto.StopContainersRequestProto{}, &proto.StopContainersResponseProto{})
+	err := cl.Call(t.Context(), to, "stopContainers", &proto.StopContainersRequestProto{},
+		&proto.StopContainersResponseProto{})
 	if !errors.As(err, &e) || e.Class != ClassYarn || !strings.HasPrefix(e.Message, "no stopContainers") {
 		t.Errorf("an exception: %v", err)
 	}
@@ -129,15 +138,18 @@ func callHadoop(t *testing.T, address string) {
 	}
 	wrong := to
 	wrong.Token = &Token{identifier, []byte("guess")}
-	if err := cl.Call(t.Context(), wrong, "getContainerStatuses", &proto.GetContainerStatusesRequestProto{}, nil); !errors.As(err, &e) || e.Class != ClassSasl {
+	if err := cl.Call(t.Context(), wrong, "getContainerStatuses", &proto.GetContainerStatusesRequestProto{},
+		nil); !errors.As(err, &e) || e.Class != ClassSasl {
 		t.Errorf("wrong password: %v", err)
 	}
 	wrong.Token = &Token{append(identifier[:len(identifier)-1:len(identifier)-1], 43), testPassword}
-	if err := cl.Call(t.Context(), wrong, "getContainerStatuses", &proto.GetContainerStatusesRequestProto{}, nil); !errors.As(err, &e) || e.Class != ClassInvalidToken {
+	if err := cl.Call(t.Context(), wrong, "getContainerStatuses", &proto.GetContainerStatusesRequestProto{},
+		nil); !errors.As(err, &e) || e.Class != ClassInvalidToken {
 		t.Errorf("unknown token: %v", err)
 	}
 	wrong = Target{Address: address, Protocol: to.Protocol, User: "alice"}
-	if err := cl.Call(t.Context(), wrong, "getContainerStatuses", &proto.GetContainerStatusesRequestProto{}, nil); !errors.As(err, &e) || e.Class != ClassAccessControl {
+	if err := cl.Call(t.Context(), wrong, "getContainerStatuses", &proto.GetContainerStatusesRequestProto{},
+		nil); !errors.As(err, &e) || e.Class != ClassAccessControl {
 		t.Errorf("no token: %v", err)
 	}
 }

@@ -254,7 +254,8 @@ func (c *Conn) introduce(h *requestHeader, body []byte) error {
 		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the connection context was sent before"))
 	}
 	if c.sasl && c.proven == nil {
-		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer, "the connection context came before the end of the SASL negotiation"))
+		return c.refuse(h.call, h.retry, fatal(DetailFatalHeader, ClassServer,
+			"the connection context came before the end of the SASL negotiation"))
 	}
 	var m proto.IpcConnectionContextProto
 	if err := readControl(body, &m); err != nil {
@@ -284,7 +285,8 @@ func (c *Conn) checkNames(m *proto.IpcConnectionContextProto) error {
 	for _, n := range []struct {
 		what, name string
 		user       bool
-	}{{"effective user", u.GetEffectiveUser(), true}, {"real user", u.GetRealUser(), true}, {"protocol", m.GetProtocol(), false}} {
+	}{{"effective user", u.GetEffectiveUser(), true}, {"real user", u.GetRealUser(), true},
+		{"protocol", m.GetProtocol(), false}} {
 		if len(n.name) > nameMax {
 			return fmt.Errorf("the %s has %d bytes, at most %d are taken", n.what, len(n.name), nameMax)
 		}

@@ -121,7 +121,8 @@ func (c *Conn) continueGSS(m *proto.RpcSaslProto) ([]byte, *Error) {
 func (c *Conn) shortName(principal string) (string, *Error) {
 	if len(principal) > nameMax {
 		c.outcome = "name"
-		return "", fatal(DetailFatalAuthorized, ClassAccessControl, "a principal has %d bytes, at most %d are taken", len(principal), nameMax)
+		return "", fatal(DetailFatalAuthorized, ClassAccessControl, "a principal has %d bytes, at most %d are taken",
+			len(principal), nameMax)
 	}
 	user, err := c.s.cfg.Kerberos.Short(principal)
 	if err == nil && user == "" {
@@ -132,7 +133,8 @@ func (c *Conn) shortName(principal string) (string, *Error) {
 	}
 	if err != nil {
 		c.outcome = "name"
-		return "", fatal(DetailFatalAuthorized, ClassAccessControl, "Illegal principal name %s: %v", clip([]byte(principal)), err)
+		return "", fatal(DetailFatalAuthorized, ClassAccessControl, "Illegal principal name %s: %v",
+			clip([]byte(principal)), err)
 	}
 	return user, nil
 }

@@ -68,12 +68,13 @@ func shortTestName(p string) (string, error) {
 
 func (s *secured) target(t testing.TB, client string, change func(*messages.EncTicketPart)) Target {
 	ticket := s.key.Ticket(t, client, change)
-	return Target{Address: s.Addr().String(), Protocol: testProtocol, User: client, Ticket: func(service, host string) (gss.Ticket, error) {
-		if service != "rm" || host != "host.example" {
-			return gss.Ticket{}, fmt.Errorf("the server calls itself %s/%s", service, host)
-		}
-		return ticket, nil
-	}}
+	return Target{Address: s.Addr().String(), Protocol: testProtocol, User: client,
+		Ticket: func(service, host string) (gss.Ticket, error) {
+			if service != "rm" || host != "host.example" {
+				return gss.Ticket{}, fmt.Errorf("the server calls itself %s/%s", service, host)
+			}
+			return ticket, nil
+		}}
 }
 
 func (s *secured) lastHand() string {
@@ -176,18 +177,21 @@ func TestOffers(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, found := bytes.CutSuffix(message, kerberos)
-		if !found || !bytes.HasPrefix(got, []byte{0x10, 1}) || c.token != bytes.Contains(got, []byte("DIGEST-MD5")) || !c.token && len(got) > 2 {
+		if !found || !bytes.HasPrefix(got, []byte{0x10, 1}) || c.token != bytes.Contains(got, []byte("DIGEST-MD5")) ||
+			!c.token && len(got) > 2 {
 			t.Errorf("%s: the offer is %q", c.auth, message)
 		}
 		// SIMPLE is refused, with and without SASL.
 		b.send(appendControl(nil, idSasl, "", of(`1002 22 0a 0a06 "SIMPLE" 1200`)))
 		want := "SIMPLE authentication is not enabled.  Available:" + c.auth.String()
-		if got := b.wantError(idSasl, proto.RpcResponseHeaderProto_FATAL, ClassAccessControl, DetailFatalAuthorized); got != want {
+		if got := b.wantError(idSasl, proto.RpcResponseHeaderProto_FATAL, ClassAccessControl,
+			DetailFatalAuthorized); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		b = dialBare(t, s.Server)
 		b.send(of(`"hrpc" 09 00 00`))
-		if got := b.wantError(idAuthFailed, proto.RpcResponseHeaderProto_FATAL, ClassAccessControl, DetailFatalAuthorized); got != want {
+		if got := b.wantError(idAuthFailed, proto.RpcResponseHeaderProto_FATAL, ClassAccessControl,
+			DetailFatalAuthorized); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -219,7 +223,8 @@ func TestTicketRefused(t *testing.T) {
 			t.Errorf("%s: it is counted as %q", name, got)
 		}
 	}
-	if _, err := echo(context.Background(), openClient(t), s.target(t, testPrincipal, nil), "x"); !errors.Is(err, ErrAuth) {
+	if _, err := echo(context.Background(), openClient(t), s.target(t, testPrincipal, nil),
+		"x"); !errors.Is(err, ErrAuth) {
 		t.Errorf("a client that takes no privacy: %v", err)
 	}
 }
@@ -302,7 +307,8 @@ func TestLayerChoice(t *testing.T) {
 		{Privacy, []byte{1, 0, 0, 0}, "\x04\x01\x00\x00", "Client selected unsupported protection: 1", "protection"},
 		{anyProtection, []byte{0, 0, 0, 0}, "\x07\x01\x00\x00", "Client selected unsupported protection: 0", "protection"},
 		{anyProtection, []byte{3, 0, 0, 0}, "\x07\x01\x00\x00", "Client selected unsupported protection: 3", "protection"},
-		{Authentication, []byte("\x01\x00\x00\x00root@EXAMPLE"), "\x01\x00\x00\x00", "ann@EXAMPLE is not authorized to connect as root@EXAMPLE", "authorization"},
+		{Authentication, []byte("\x01\x00\x00\x00root@EXAMPLE"), "\x01\x00\x00\x00",
+			"ann@EXAMPLE is not authorized to connect as root@EXAMPLE", "authorization"},
 		{Authentication, []byte{1, 0, 0}, "\x01\x00\x00\x00", "Final handshake failed", "handshake"},
 	} {
 		s := openSecured(t, &testMethods{}, AuthKerberos, c.offers)
@@ -312,7 +318,8 @@ func TestLayerChoice(t *testing.T) {
 		}
 		g.choose(c.choice...)
 		if c.message != "" {
-			if got := g.wantError(idSasl, proto.RpcResponseHeaderProto_FATAL, ClassSasl, DetailFatalAuthorized); got != c.message {
+			if got := g.wantError(idSasl, proto.RpcResponseHeaderProto_FATAL, ClassSasl,
+				DetailFatalAuthorized); got != c.message {
 				t.Errorf("%q: got %q, want %q", c.choice, got, c.message)
 			}
 			g.wantEnd()
@@ -517,7 +524,8 @@ func TestProxyUser(t *testing.T) {
 		_, err := echo(context.Background(), openClient(t), to, "x")
 		var remote *RemoteError
 		switch {
-		case c.refused != "" && (!errors.As(err, &remote) || remote.Message != c.refused || remote.Detail != DetailFatalAuthorized):
+		case c.refused != "" && (!errors.As(err, &remote) || remote.Message != c.refused ||
+			remote.Detail != DetailFatalAuthorized):
 			t.Errorf("%s for %s: %v", c.ticket, c.effective, err)
 		case c.refused != "":
 		case err != nil:
@@ -555,9 +563,11 @@ func FuzzSecured(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	initiate := appendControl(nil, idSasl, "", append(saslMessage(proto.RpcSaslProto_INITIATE, token), of(`22 12 0a08 "KERBEROS" 1206 "GSSAPI"`)...))
+	initiate := appendControl(nil, idSasl, "",
+		append(saslMessage(proto.RpcSaslProto_INITIATE, token), of(`22 12 0a08 "KERBEROS" 1206 "GSSAPI"`)...))
 	f.Add(append(hello, initiate...), false)
-	f.Add(append(append([]byte(nil), hello...), appendControl(nil, idSasl, "", saslMessage(proto.RpcSaslProto_WRAP, token))...), false)
+	f.Add(append(append([]byte(nil), hello...),
+		appendControl(nil, idSasl, "", saslMessage(proto.RpcSaslProto_WRAP, token))...), false)
 	f.Add(append(introduction(testPrincipal), call(1, "echo", "x")...), true)
 	f.Add(append(introduction("oozie"), call(1, "bytesInline", "dd")...), true)
 	f.Fuzz(func(t *testing.T, b []byte, wrapped bool) {

@@ -38,7 +38,8 @@ type testMethods struct {
 }
 
 // echo returns the queue's name of the request in its reply.
-func (d *testMethods) echo(ctx context.Context, c *Call, req *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
+func (d *testMethods) echo(ctx context.Context, c *Call,
+	req *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
 	d.mu.Lock()
 	d.seen = append(d.seen, c)
 	wait := d.hold[req.GetQueueName()]
@@ -93,18 +94,20 @@ func (d *testMethods) protocols() []Protocol {
 		Methods: map[string]Method{
 			"echo":       Handle(d.echo),
 			"echoInline": Handle(d.echo).Inline(),
-			"incomplete": Handle(func(context.Context, *Call, *proto.GetQueueInfoRequestProto) (*proto.MoveApplicationAcrossQueuesRequestProto, error) {
+			"incomplete": Handle(func(context.Context, *Call,
+				*proto.GetQueueInfoRequestProto) (*proto.MoveApplicationAcrossQueuesRequestProto, error) {
 				return &proto.MoveApplicationAcrossQueuesRequestProto{}, nil
 			}),
 			"bytes": HandleBytes(new(proto.AllocateRequestProto), func(_ context.Context, _ *Call, req []byte) ([]byte, error) {
 				return append([]byte(nil), req...), nil
 			}),
-			"bytesInline": HandleBytes(new(proto.AllocateRequestProto), func(_ context.Context, c *Call, req []byte) ([]byte, error) {
-				if len(req) > 0 && req[0] == 'd' {
-					c.Detach()
-				}
-				return append([]byte(nil), req...), nil
-			}).Inline(),
+			"bytesInline": HandleBytes(new(proto.AllocateRequestProto),
+				func(_ context.Context, c *Call, req []byte) ([]byte, error) {
+					if len(req) > 0 && req[0] == 'd' {
+						c.Detach()
+					}
+					return append([]byte(nil), req...), nil
+				}).Inline(),
 		},
 	}, {Name: "org.example.Other", Version: 3, Methods: map[string]Method{"echo": Handle(d.echo)}}}
 }
@@ -259,10 +262,12 @@ func (b *bare) frame() (*proto.RpcResponseHeaderProto, []byte) {
 }
 
 // wantError reads one refusal and checks its fields. It returns the message.
-func (b *bare) wantError(call int32, status proto.RpcResponseHeaderProto_RpcStatusProto, class string, detail int32) string {
+func (b *bare) wantError(call int32, status proto.RpcResponseHeaderProto_RpcStatusProto, class string,
+	detail int32) string {
 	b.t.Helper()
 	h, rest := b.frame()
-	if int32(h.GetCallId()) != call || h.GetStatus() != status || h.GetExceptionClassName() != class || int32(h.GetErrorDetail()) != detail || len(rest) > 0 {
+	if int32(h.GetCallId()) != call || h.GetStatus() != status || h.GetExceptionClassName() != class ||
+		int32(h.GetErrorDetail()) != detail || len(rest) > 0 {
 		b.t.Fatalf("got %v and %x, want call %d, %v, %s, %d", h, rest, call, status, class, detail)
 	}
 	return h.GetErrorMsg()

@@ -30,22 +30,30 @@ func TestBadConnectionHeaders(t *testing.T) {
 		class  string
 		detail int32
 	}{
-		"other version":            {of(`"hrpc" 0a 00 00`), -1, ClassVersion, 14},
-		"other magic":              {of(`"hrpd" 09 00 00`), -1, ClassVersion, 14},
-		"other authentication":     {of(`"hrpc" 09 00 51`), -1, ClassIPC, 15},
-		"a call first":             {append(of(`"hrpc" 09 00 00`), call(3, "echo", "x")...), 3, ClassServer, 12},
-		"a call within SASL":       {append(of(`"hrpc" 09 00 df`), call(3, "echo", "x")...), 3, ClassServer, 12},
-		"a context within SASL":    {append(of(`"hrpc" 09 00 df`), hello("alice")[7:]...), -3, ClassServer, 12},
-		"two contexts":             {append(hello("alice"), hello("alice")[7:]...), -3, ClassServer, 12},
-		"nobody":                   {append(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, "", of(`1200`))...), -3, ClassAccessControl, 15},
-		"context is garbage":       {append(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, "", of(`12ff`))...), -3, ClassServer, 13},
-		"SASL unasked":             {append(of(`"hrpc" 09 00 00`), capturedNegotiate...), -33, ClassServer, 12},
-		"SASL is garbage":          {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`ff`))...), -33, ClassServer, 13},
-		"negotiated twice":         {append(of(`"hrpc" 09 00 df`), capturedNegotiate...), 0, "", 0}, // the second NEGOTIATE is sent below
-		"INITIATE without choice":  {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1002`))...), -33, ClassSasl, 15},
-		"RESPONSE to nothing":      {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1004 1a00`))...), -33, ClassSasl, 15},
-		"SUCCESS of the client":    {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1000`))...), -33, ClassSasl, 15},
-		"WRAP":                     {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1005 1a00`))...), -33, ClassSasl, 12},
+		"other version":         {of(`"hrpc" 0a 00 00`), -1, ClassVersion, 14},
+		"other magic":           {of(`"hrpd" 09 00 00`), -1, ClassVersion, 14},
+		"other authentication":  {of(`"hrpc" 09 00 51`), -1, ClassIPC, 15},
+		"a call first":          {append(of(`"hrpc" 09 00 00`), call(3, "echo", "x")...), 3, ClassServer, 12},
+		"a call within SASL":    {append(of(`"hrpc" 09 00 df`), call(3, "echo", "x")...), 3, ClassServer, 12},
+		"a context within SASL": {append(of(`"hrpc" 09 00 df`), hello("alice")[7:]...), -3, ClassServer, 12},
+		"two contexts":          {append(hello("alice"), hello("alice")[7:]...), -3, ClassServer, 12},
+		"nobody": {append(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, "", of(`1200`))...), -3,
+			ClassAccessControl, 15},
+		"context is garbage": {append(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, "", of(`12ff`))...), -3,
+			ClassServer, 13},
+		"SASL unasked": {append(of(`"hrpc" 09 00 00`), capturedNegotiate...), -33, ClassServer, 12},
+		"SASL is garbage": {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`ff`))...), -33,
+			ClassServer, 13},
+		// the second NEGOTIATE is sent below
+		"negotiated twice": {append(of(`"hrpc" 09 00 df`), capturedNegotiate...), 0, "", 0},
+		"INITIATE without choice": {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1002`))...), -33,
+			ClassSasl, 15},
+		"RESPONSE to nothing": {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1004 1a00`))...), -33,
+			ClassSasl, 15},
+		"SUCCESS of the client": {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1000`))...), -33,
+			ClassSasl, 15},
+		"WRAP": {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", of(`1005 1a00`))...), -33,
+			ClassSasl, 12},
 		"unknown control message":  {append(of(`"hrpc" 09 00 00`), appendControl(nil, -7, "", nil)...), -7, ClassServer, 12},
 		"empty frame":              {of(`"hrpc" 09 00 00 00000000`), -1, ClassServer, 13},
 		"header is garbage":        {of(`"hrpc" 09 00 00 00000003 02ffff`), -1, ClassServer, 13},
@@ -81,14 +89,16 @@ func TestCheckedUsers(t *testing.T) {
 		c.MayImpersonate = func(string, string, netip.Addr) error { return nil }
 	})
 	for _, name := range []string{"an\x00n", "../ann", "an\xffn"} {
-		for what, u := range map[string]*proto.UserInformationProto{"effective": {EffectiveUser: &name}, "real": {EffectiveUser: new("bob"), RealUser: &name}} {
+		for what, u := range map[string]*proto.UserInformationProto{"effective": {EffectiveUser: &name},
+			"real": {EffectiveUser: new("bob"), RealUser: &name}} {
 			b := dialBare(t, s)
 			body, err := protobuf.Marshal(&proto.IpcConnectionContextProto{UserInfo: u})
 			if err != nil {
 				t.Fatal(err)
 			}
 			b.send(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, testClientID, body))
-			if text := b.wantError(idContext, proto.RpcResponseHeaderProto_FATAL, ClassServer, 13); !strings.Contains(text, "the "+what+" user") {
+			if text := b.wantError(idContext, proto.RpcResponseHeaderProto_FATAL, ClassServer, 13); !strings.Contains(text,
+				"the "+what+" user") {
 				t.Errorf("%s user %q is refused with %q", what, name, text)
 			}
 			b.wantEnd()
@@ -116,7 +126,8 @@ func TestMalformedCalls(t *testing.T) {
 	} {
 		b.send(frame(body))
 		h, rest := b.frame()
-		if h.GetStatus() != proto.RpcResponseHeaderProto_ERROR || h.GetExceptionClassName() != ClassServer || h.GetErrorDetail() != 4 ||
+		if h.GetStatus() != proto.RpcResponseHeaderProto_ERROR || h.GetExceptionClassName() != ClassServer ||
+			h.GetErrorDetail() != 4 ||
 			h.GetCallId() != 5 || string(h.GetClientId()) != testClientID || len(rest) > 0 {
 			t.Errorf("answer to a call, %s: header %v, %d more bytes, want ERROR %s with detail 4 to call 5 of this client",
 				name, h, len(rest), ClassServer)
@@ -170,7 +181,8 @@ func TestHTTPRequestOnRPCPort(t *testing.T) {
 	b := dialBare(t, openServer(t, &testMethods{}))
 	b.send([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
 	got, err := io.ReadAll(b)
-	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 404 ") || !strings.Contains(string(got), "Content-Type: text/plain\r\n") {
+	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 404 ") ||
+		!strings.Contains(string(got), "Content-Type: text/plain\r\n") {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -227,7 +239,8 @@ func TestReplayIsRefused(t *testing.T) {
 	s := openServer(t, &testMethods{})
 	first := dialBare(t, s)
 	first.send(saslPreamble, capturedNegotiate)
-	answer, err := digest.NewClient(b64([]byte(testToken)), b64(testPassword), digest.Authentication).Answer(first.offer(AuthTokenSimple))
+	answer, err := digest.NewClient(b64([]byte(testToken)), b64(testPassword),
+		digest.Authentication).Answer(first.offer(AuthTokenSimple))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +264,8 @@ func TestSaslAfterSasl(t *testing.T) {
 	s := openServer(t, &testMethods{})
 	b := dialBare(t, s)
 	b.send(saslPreamble, capturedNegotiate)
-	answer, _ := digest.NewClient(b64([]byte(testToken)), b64(testPassword), digest.Authentication).Answer(b.offer(AuthTokenSimple))
+	answer, _ := digest.NewClient(b64([]byte(testToken)), b64(testPassword),
+		digest.Authentication).Answer(b.offer(AuthTokenSimple))
 	b.send(initiateToken(answer))
 	b.frame()
 	b.send(capturedNegotiate)
@@ -262,7 +276,8 @@ func TestSaslAfterSasl(t *testing.T) {
 func TestRandomFrames(t *testing.T) {
 	s := openServer(t, &testMethods{})
 	r := rand.New(rand.NewPCG(1, 2))
-	base := [][]byte{append(hello("alice"), call(1, "echo", "x")...), append(append([]byte(nil), saslPreamble...), capturedNegotiate...)}
+	base := [][]byte{append(hello("alice"), call(1, "echo", "x")...),
+		append(append([]byte(nil), saslPreamble...), capturedNegotiate...)}
 	for i := range 300 {
 		b := append([]byte(nil), base[i%2]...)
 		for range 1 + r.IntN(4) {
@@ -415,7 +430,9 @@ func TestConfigFunctionPanics(t *testing.T) {
 		"standby":     func(c *Config) { c.Standby = func() error { panic("on purpose") } },
 		"translate":   func(c *Config) { c.Translate = func(error) *Error { panic("on purpose") } },
 		"impersonate": func(c *Config) { c.MayImpersonate = func(string, string, netip.Addr) error { panic("on purpose") } },
-		"observe":     func(c *Config) { c.Observe.Call = func(string, string, string, time.Duration) { panic("on purpose") } },
+		"observe": func(c *Config) {
+			c.Observe.Call = func(string, string, string, time.Duration) { panic("on purpose") }
+		},
 		"password": func(c *Config) {
 			c.Password = func(context.Context, []byte) (string, []byte, error) { panic("on purpose") }
 		},
@@ -423,7 +440,8 @@ func TestConfigFunctionPanics(t *testing.T) {
 		for _, method := range []string{"echo", "echoInline"} {
 			t.Run(name+" "+method, func(t *testing.T) {
 				closed := make(chan string, 1)
-				s := openServer(t, &testMethods{}, spoil, func(c *Config) { c.Observe.Closed = func(reason string) { closed <- reason } })
+				s := openServer(t, &testMethods{}, spoil,
+					func(c *Config) { c.Observe.Closed = func(reason string) { closed <- reason } })
 				to := target(s)
 				if name == "password" {
 					to.Token = &Token{[]byte(testToken), testPassword}

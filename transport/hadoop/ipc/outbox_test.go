@@ -32,7 +32,8 @@ func TestLateReaderGetsAllReplies(t *testing.T) {
 		// The kernel accepts some bytes before a write blocks. Wait until a write has been in
 		// progress for a while, but not for long, because the test does not depend on it.
 		end := time.Now().Add(2 * time.Second)
-		for since := time.Now(); time.Since(since) < 20*time.Millisecond && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for since := time.Now(); time.Since(since) < 20*time.Millisecond &&
+			time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if len(s.open()) == 0 || !stuck() {
 				since = time.Now()
 			}

@@ -165,7 +165,8 @@ func TestConnectionMemoryBounded(t *testing.T) {
 		b := dialBare(t, s)
 		b.send(hello("alice"), call(1, "echo", "x"))
 		b.frame()
-		frame, err := appendRequest(nil, 2, long, testProtocol, 1, "echo", func(b []byte) ([]byte, error) { return appendDelimited(b, ask("x")) })
+		frame, err := appendRequest(nil, 2, long, testProtocol, 1, "echo",
+			func(b []byte) ([]byte, error) { return appendDelimited(b, ask("x")) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,12 +185,15 @@ func TestConnectionMemoryBounded(t *testing.T) {
 	}
 	for name, user := range map[string]string{"effective user": strings.Repeat("u", nameMax+1)} {
 		b := dialBare(t, s)
-		body, err := protobuf.Marshal(&proto.IpcConnectionContextProto{UserInfo: &proto.UserInformationProto{EffectiveUser: &user}})
+		body,
+			err := protobuf.Marshal(&proto.IpcConnectionContextProto{
+			UserInfo: &proto.UserInformationProto{EffectiveUser: &user}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.send(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, testClientID, body))
-		if text := b.wantError(idContext, proto.RpcResponseHeaderProto_FATAL, ClassServer, 13); !strings.Contains(text, name) {
+		if text := b.wantError(idContext, proto.RpcResponseHeaderProto_FATAL, ClassServer,
+			13); !strings.Contains(text, name) {
 			t.Errorf("refusal of a long %s = %q, want it to name that", name, text)
 		}
 	}
@@ -203,7 +207,8 @@ func TestBytesBeforeTheDecoder(t *testing.T) {
 		return bytes.Repeat(protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), nil), n)
 	}
 	request := func(method string, body []byte) []byte {
-		frame, err := appendRequest(nil, 1, testClientID, testProtocol, 1, method, func(b []byte) ([]byte, error) { return protowire.AppendBytes(b, body), nil })
+		frame, err := appendRequest(nil, 1, testClientID, testProtocol, 1, method,
+			func(b []byte) ([]byte, error) { return protowire.AppendBytes(b, body), nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,11 +218,14 @@ func TestBytesBeforeTheDecoder(t *testing.T) {
 		send   []byte
 		status proto.RpcResponseHeaderProto_RpcStatusProto
 	}{
-		"SASL":    {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", append(of(`1001`), many(30_000, 4)...))...), proto.RpcResponseHeaderProto_FATAL},
-		"context": {append(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, "", many(30_000, 2))...), proto.RpcResponseHeaderProto_FATAL},
+		"SASL": {append(of(`"hrpc" 09 00 df`), appendControl(nil, idSasl, "", append(of(`1001`), many(30_000, 4)...))...),
+			proto.RpcResponseHeaderProto_FATAL},
+		"context": {append(of(`"hrpc" 09 00 00`), appendControl(nil, idContext, "", many(30_000, 2))...),
+			proto.RpcResponseHeaderProto_FATAL},
 		"decoded": {append(hello("alice"), request("echo", many(1_900_000, 1))...), proto.RpcResponseHeaderProto_ERROR},
 		"bytes":   {append(hello("alice"), request("bytes", many(1_900_000, 1))...), proto.RpcResponseHeaderProto_ERROR},
-		"inline":  {append(hello("alice"), request("bytesInline", many(1_900_000, 1))...), proto.RpcResponseHeaderProto_ERROR},
+		"inline": {append(hello("alice"), request("bytesInline", many(1_900_000, 1))...),
+			proto.RpcResponseHeaderProto_ERROR},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := dialBare(t, s)

@@ -44,7 +44,8 @@ func (p *pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // inVirtualTime runs f in virtual time with a server that listens on pipes.
-func inVirtualTime(t *testing.T, d *testMethods, f func(t *testing.T, s *Server, p *pipes, closed chan string), change ...func(*Config)) {
+func inVirtualTime(t *testing.T, d *testMethods, f func(t *testing.T, s *Server, p *pipes, closed chan string),
+	change ...func(*Config)) {
 	synctest.Test(t, func(t *testing.T) {
 		p, closed := newPipes(), make(chan string, 10)
 		s := openServer(t, d, append(change, func(c *Config) {
@@ -193,7 +194,8 @@ func TestClientTimeouts(t *testing.T) {
 		to := Target{Address: "memory", Protocol: testProtocol, User: "alice"}
 		from := time.Now()
 		_, err := echo(t.Context(), cl, to, "slow")
-		if took := time.Since(from); !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrOutcomeUnknown) || took < cl.cfg.CallTimeout || took > cl.cfg.CallTimeout*5/4 {
+		if took := time.Since(from); !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrOutcomeUnknown) ||
+			took < cl.cfg.CallTimeout || took > cl.cfg.CallTimeout*5/4 {
 			t.Errorf("%v after %v", err, took)
 		}
 		close(hold)
@@ -221,7 +223,8 @@ func TestClientPings(t *testing.T) {
 		}
 	}, func(c *Config) {
 		c.Protocols = []Protocol{{Name: testProtocol, Methods: map[string]Method{
-			"echo": Handle(func(ctx context.Context, _ *Call, _ *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
+			"echo": Handle(func(ctx context.Context, _ *Call,
+				_ *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
 				time.Sleep(time.Minute)
 				return nil, ctx.Err()
 			}),
@@ -236,8 +239,10 @@ func TestConnectTimeout(t *testing.T) {
 		var silent net.Conn
 		go func() { silent, _ = p.Accept(); _, _ = io.Copy(io.Discard, silent) }()
 		from := time.Now()
-		_, err := echo(t.Context(), cl, Target{Address: "memory", Protocol: testProtocol, Token: &Token{[]byte("i"), []byte("p")}}, "x")
-		if took := time.Since(from); !errors.Is(err, ErrNotConnected) || !errors.Is(err, context.DeadlineExceeded) || took != cl.cfg.ConnectTimeout {
+		_, err := echo(t.Context(), cl, Target{Address: "memory", Protocol: testProtocol,
+			Token: &Token{[]byte("i"), []byte("p")}}, "x")
+		if took := time.Since(from); !errors.Is(err, ErrNotConnected) || !errors.Is(err, context.DeadlineExceeded) ||
+			took != cl.cfg.ConnectTimeout {
 			t.Errorf("%v after %v", err, took)
 		}
 	})

@@ -66,7 +66,8 @@ func (s *Server) relieve(now int64) {
 			return
 		}
 		over -= c.out.waiting.Load()
-		c.s.log.Info("connection ends: its peer does not read, and too many replies wait", "address", c.peer, "bytes", c.out.waiting.Load())
+		c.s.log.Info("connection ends: its peer does not read, and too many replies wait", "address", c.peer, "bytes",
+			c.out.waiting.Load())
 		c.fail(endUnread)
 	}
 }

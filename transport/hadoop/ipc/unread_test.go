@@ -32,7 +32,8 @@ type lists struct {
 	now, most atomic.Int32
 }
 
-func (l *lists) list(context.Context, *Call, *proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
+func (l *lists) list(context.Context, *Call,
+	*proto.GetQueueInfoRequestProto) (*proto.GetQueueInfoResponseProto, error) {
 	if n := l.now.Add(1); n > l.most.Load() {
 		l.most.Store(n)
 	}
@@ -132,7 +133,8 @@ func TestUnreadIsCounted(t *testing.T) {
 		defer s.building.mu.Unlock()
 		return len(s.building.by)
 	}
-	for end := time.Now().Add(time.Minute); s.unread.Load() != 0 || s.Stats().Calls != 0 || turns() != 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); s.unread.Load() != 0 || s.Stats().Calls != 0 ||
+		turns() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d bytes and %d turns are held, and %+v", s.unread.Load(), turns(), s.Stats())
 		}
@@ -151,7 +153,8 @@ func TestLargeFramesPerAddress(t *testing.T) {
 	})
 	for range 20 {
 		b := dialBareFrom(t, s, "127.0.0.2")
-		_, _ = b.Write(append(append(hello("mallory"), of(`00100000`)...), make([]byte, 1<<20-10)...)) // some of these connections are closed
+		// some of these connections are closed
+		_, _ = b.Write(append(append(hello("mallory"), of(`00100000`)...), make([]byte, 1<<20-10)...))
 	}
 	for range 5 {
 		b := dialBareFrom(t, s, "127.0.0.4")

@@ -19,7 +19,8 @@ func (s *Services) fetch(ctx context.Context, user string) (token.Token, error) 
 	fs := c.value("fs.defaultFS", c.value("fs.default.name", ""))
 	u, err := url.Parse(fs)
 	if err != nil || u.Scheme != "hdfs" || u.Host == "" {
-		return token.Token{}, fmt.Errorf("fs.defaultFS is %q, and tokens are fetched only of hdfs://NAME or hdfs://HOST:PORT", fs)
+		return token.Token{}, fmt.Errorf("fs.defaultFS is %q, and tokens are fetched only of hdfs://NAME or hdfs://HOST:PORT",
+			fs)
 	}
 	service := "ha-hdfs:" + u.Host
 	if !c.isNameService(u.Host) {
@@ -31,7 +32,8 @@ func (s *Services) fetch(ctx context.Context, user string) (token.Token, error) 
 	}
 	renewer := s.cfg.Login.Principal()
 	reply := new(proto.GetDelegationTokenResponseProto)
-	if err := r.call(ctx, user, "getDelegationToken", &proto.GetDelegationTokenRequestProto{Renewer: &renewer}, reply); err != nil {
+	if err := r.call(ctx, user, "getDelegationToken", &proto.GetDelegationTokenRequestProto{Renewer: &renewer},
+		reply); err != nil {
 		return token.Token{}, err
 	}
 	p := reply.GetToken()
@@ -43,7 +45,8 @@ func (s *Services) fetch(ctx context.Context, user string) (token.Token, error) 
 			return token.Token{}, err
 		}
 	}
-	return token.Token{Alias: service, Kind: p.GetKind(), Service: service, Identifier: p.GetIdentifier(), Password: p.GetPassword()}, nil
+	return token.Token{Alias: service, Kind: p.GetKind(), Service: service, Identifier: p.GetIdentifier(),
+		Password: p.GetPassword()}, nil
 }
 
 // addressOf returns the service of a token of one server, as clients look for it: ip:port, or

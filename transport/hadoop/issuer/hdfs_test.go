@@ -162,9 +162,11 @@ func (h *secured) identity(id string) []string {
 }
 
 func (h *secured) java(main string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(h.t.Context(), "java", append([]string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
-		"-Djava.security.krb5.conf=" + h.k.Path("krb5.conf"), "-Dhadoop.log.dir=" + h.conf, "--add-opens=java.base/java.lang=ALL-UNNAMED",
-		"-cp", h.conf + ":" + filepath.Join(h.lib, "*"), main}, args...)...)
+	cmd := exec.CommandContext(h.t.Context(), "java",
+		append([]string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
+			"-Djava.security.krb5.conf=" + h.k.Path("krb5.conf"), "-Dhadoop.log.dir=" + h.conf,
+			"--add-opens=java.base/java.lang=ALL-UNNAMED",
+			"-cp", h.conf + ":" + filepath.Join(h.lib, "*"), main}, args...)...)
 	return cmd
 }
 
@@ -179,11 +181,13 @@ func (h *secured) run(main string, args ...string) {
 func (h *secured) transition(server, method string) {
 	h.t.Helper()
 	s := h.services("nn/localhost", ipc.Privacy)
-	r := &rpc{s: s, conf: conf{own: s.cfg.Conf}, protocol: "org.apache.hadoop.ha.HAServiceProtocol", key: keyNameNode, servers: []string{server}}
+	r := &rpc{s: s, conf: conf{own: s.cfg.Conf}, protocol: "org.apache.hadoop.ha.HAServiceProtocol", key: keyNameNode,
+		servers: []string{server}}
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
 	info := &proto.HAStateChangeRequestInfoProto{ReqSource: proto.HARequestSource_REQUEST_BY_USER.Enum()}
-	if err := r.call(ctx, "", method, &proto.TransitionToActiveRequestProto{ReqInfo: info}, new(proto.TransitionToActiveResponseProto)); err != nil {
+	if err := r.call(ctx, "", method, &proto.TransitionToActiveRequestProto{ReqInfo: info},
+		new(proto.TransitionToActiveResponseProto)); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -225,7 +229,8 @@ func TestWithHDFS(t *testing.T) {
 	}
 	tok := got[0]
 	id, err := tok.Identify()
-	if err != nil || id.Owner != "ann" || id.Renewer != "rm" || id.RealUser != "rm/localhost@TEST" || id.MaxMillis-id.IssuedMillis != 300_000 || tok.Alias != "ha-hdfs:ns" {
+	if err != nil || id.Owner != "ann" || id.Renewer != "rm" || id.RealUser != "rm/localhost@TEST" ||
+		id.MaxMillis-id.IssuedMillis != 300_000 || tok.Alias != "ha-hdfs:ns" {
 		t.Errorf("the token is %s of %+v, %v", tok.Alias, id, err)
 	}
 	renew := func(s *Services, tok token.Token) error {
@@ -257,7 +262,8 @@ func TestWithHDFS(t *testing.T) {
 			t.Errorf("%s: a wrong password: %v", one.Kind, err)
 		}
 	}
-	if _, err := stranger.Fetch(ctx, "ann"); err == nil || !strings.Contains(err.Error(), "is not allowed to impersonate ann") {
+	if _, err := stranger.Fetch(ctx, "ann"); err == nil ||
+		!strings.Contains(err.Error(), "is not allowed to impersonate ann") {
 		t.Errorf("without the rights of a proxy: %v", err)
 	}
 

@@ -48,7 +48,8 @@ func (s *Services) kms(c conf, service string) (service, error) {
 	scheme, rest, at := strings.Cut(rest, "@")
 	authority, path, _ := strings.Cut(rest, "/")
 	if !ok || !at || scheme != "http" && scheme != "https" || authority == "" {
-		return nil, fmt.Errorf("%q is no address of a KMS, kms://SCHEME@HOST:PORT/PATH: see hadoop.security.key.provider.path", service)
+		return nil,
+			fmt.Errorf("%q is no address of a KMS, kms://SCHEME@HOST:PORT/PATH: see hadoop.security.key.provider.path", service)
 	}
 	hosts, port, found := strings.Cut(authority, ":")
 	if !found {
@@ -209,7 +210,8 @@ func refusal(op string, resp *http.Response, body []byte) error {
 		return errors.New(text)
 	case strings.Contains(where, "SecretManager$InvalidToken"),
 		// what the filter of KMS and timeline service says about each token that it cannot cancel
-		op == "CANCELDELEGATIONTOKEN" && resp.StatusCode == http.StatusNotFound && strings.Contains(where, "Invalid delegation token"):
+		op == "CANCELDELEGATIONTOKEN" && resp.StatusCode == http.StatusNotFound &&
+			strings.Contains(where, "Invalid delegation token"):
 		return fmt.Errorf("%w: %s", ErrInvalidToken, text)
 	case strings.Contains(where, "org.apache.hadoop.security.AccessControlException"):
 		return fmt.Errorf("%w: %s", ErrNotRenewer, text)

@@ -45,7 +45,8 @@ func (w *world) website(secure bool) *website {
 			http.Error(out, err.Error(), http.StatusBadRequest)
 			return
 		}
-		s.calls = append(s.calls, fmt.Sprintf("%s %s %s %s by %s", r.Method, r.URL.Path, r.URL.Query().Get("op"), p.GetPassword(), ctx.Client))
+		s.calls = append(s.calls, fmt.Sprintf("%s %s %s %s by %s", r.Method, r.URL.Path, r.URL.Query().Get("op"),
+			p.GetPassword(), ctx.Client))
 		for k, v := range s.header {
 			out.Header().Set(k, strings.ReplaceAll(v, "QUERY", r.URL.RawQuery))
 		}
@@ -114,7 +115,8 @@ func TestWeb(t *testing.T) {
 		if err := s.Cancel(context.Background(), tok, nil); err != nil {
 			t.Errorf("%s of %q: %v", c.kind, c.service, err)
 		}
-		want := "PUT " + c.path + " RENEWDELEGATIONTOKEN " + testPassword + " by " + testPrincipal + "; PUT " + c.path + " CANCELDELEGATIONTOKEN " + testPassword + " by " + testPrincipal
+		want := "PUT " + c.path + " RENEWDELEGATIONTOKEN " + testPassword + " by " + testPrincipal + "; PUT " + c.path +
+			" CANCELDELEGATIONTOKEN " + testPassword + " by " + testPrincipal
 		if got := c.site.take(); got != want {
 			t.Errorf("%s of %q: the service got %s, want %s", c.kind, c.service, got, want)
 		}
@@ -152,11 +154,15 @@ func TestWebRefusals(t *testing.T) {
 		final    error
 		contains string
 	}{
-		{"WebHDFS, invalid", 403, remote("org.apache.hadoop.security.token.SecretManager$InvalidToken", "unknown token"), ErrInvalidToken, "unknown token"},
-		{"WebHDFS, not the renewer", 403, remote("org.apache.hadoop.security.AccessControlException", "rm tries to renew a token"), ErrNotRenewer, "tries to renew"},
+		{"WebHDFS, invalid", 403, remote("org.apache.hadoop.security.token.SecretManager$InvalidToken", "unknown token"),
+			ErrInvalidToken, "unknown token"},
+		{"WebHDFS, not the renewer", 403, remote("org.apache.hadoop.security.AccessControlException",
+			"rm tries to renew a token"), ErrNotRenewer, "tries to renew"},
 		{"WebHDFS, standby", 403, remote("org.apache.hadoop.ipc.StandbyException", "state standby"), nil, "state standby"},
-		{"KMS, invalid", 403, "<h2>HTTP ERROR 403 org.apache.hadoop.security.token.SecretManager$InvalidToken: token (kms-dt owner=ann)</h2> QUERY", ErrInvalidToken, "HTTP status 403"},
-		{"KMS, not the renewer", 403, "<p>org.apache.hadoop.security.AccessControlException: rm tries to renew</p>", ErrNotRenewer, "HTTP status 403"},
+		{"KMS, invalid", 403,
+			"<h2>HTTP ERROR 403 org.apache.hadoop.security.token.SecretManager$InvalidToken: token (kms-dt owner=ann)</h2> QUERY", ErrInvalidToken, "HTTP status 403"},
+		{"KMS, not the renewer", 403, "<p>org.apache.hadoop.security.AccessControlException: rm tries to renew</p>",
+			ErrNotRenewer, "HTTP status 403"},
 		{"echo", 500, remote("java.io.IOException", "cannot handle QUERY"), nil, "cannot handle"},
 		{"a page", 503, "<html>", nil, "HTTP status 503 Service Unavailable"},
 		{"redirected", 307, "", nil, "HTTP status 307"},

@@ -63,7 +63,8 @@ func (r *rpc) renew(ctx context.Context, t token.Token) (time.Time, error) {
 }
 
 func (r *rpc) cancel(ctx context.Context, t token.Token) error {
-	return r.call(ctx, "", "cancelDelegationToken", &proto.CancelDelegationTokenRequestProto{Token: tokenProto(t)}, new(proto.CancelDelegationTokenResponseProto))
+	return r.call(ctx, "", "cancelDelegationToken", &proto.CancelDelegationTokenRequestProto{Token: tokenProto(t)},
+		new(proto.CancelDelegationTokenResponseProto))
 }
 
 func tokenProto(t token.Token) *proto.TokenProto {

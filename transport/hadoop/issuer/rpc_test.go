@@ -15,8 +15,9 @@ import (
 
 var (
 	errStandby = ipc.Standby("Operation category WRITE is not supported in state standby")
-	errInvalid = ipc.InvalidToken("Renewal request for unknown token (token for ann: HDFS_DELEGATION_TOKEN)\n\tat org.apache.hadoop")
-	errDenied  = ipc.Denied("rm tries to renew a token (token for ann) with non-matching renewer oozie")
+	errInvalid = ipc.InvalidToken(
+		"Renewal request for unknown token (token for ann: HDFS_DELEGATION_TOKEN)\n\tat org.apache.hadoop")
+	errDenied = ipc.Denied("rm tries to renew a token (token for ann) with non-matching renewer oozie")
 )
 
 func ha(first, second string) map[string]string {
@@ -89,7 +90,8 @@ func TestPrepare(t *testing.T) {
 	if err := s.Prepare(ctx, web, nil); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"nn/localhost", "nn/localhost", "HTTP/localhost"}; !slices.Equal(w.asked, want) || a.take()+b.take() != "" {
+	if want := []string{"nn/localhost", "nn/localhost", "HTTP/localhost"}; !slices.Equal(w.asked, want) ||
+		a.take()+b.take() != "" {
 		t.Errorf("tickets for %v, want %v", w.asked, want)
 	}
 	clean(t, w.services(ha(closed(t), b.addr())).Prepare(ctx, hdfs("ha-hdfs:ns"), nil), "connection refused")
@@ -112,10 +114,13 @@ func TestFinal(t *testing.T) {
 	}{
 		{"invalid", errInvalid, ErrInvalidToken, "unknown token"},
 		{"denied", errDenied, ErrNotRenewer, "non-matching renewer oozie"},
-		{"safe mode", &ipc.Error{Class: "org.apache.hadoop.hdfs.server.namenode.SafeModeException", Message: "Cannot renew delegation token"}, nil, "SafeMode"},
-		{"starting", &ipc.Error{Class: "org.apache.hadoop.ipc.RetriableException", Message: "NameNode still not started"}, nil, "still not started"},
+		{"safe mode", &ipc.Error{Class: "org.apache.hadoop.hdfs.server.namenode.SafeModeException",
+			Message: "Cannot renew delegation token"}, nil, "SafeMode"},
+		{"starting", &ipc.Error{Class: "org.apache.hadoop.ipc.RetriableException", Message: "NameNode still not started"},
+			nil, "still not started"},
 		{"the connection", &ipc.Error{Class: ipc.ClassAccessControl, Message: "not this", Fatal: true}, nil, "not this"},
-		{"the protocol", &ipc.Error{Class: ipc.ClassAuthorization, Message: "User rm is not authorized for protocol"}, nil, "not authorized"},
+		{"the protocol", &ipc.Error{Class: ipc.ClassAuthorization, Message: "User rm is not authorized for protocol"}, nil,
+			"not authorized"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			nn.set(c.fail)
@@ -143,9 +148,11 @@ func TestForeign(t *testing.T) {
 	s := w.services(ha(own.addr(), own.addr()))
 	ctx := context.Background()
 	_, err := s.Renew(ctx, hdfs("ha-hdfs:far"), nil)
-	clean(t, err, "Unable to map logical nameservice URI 'hdfs://far' to a NameNode. Local configuration does not have a failover proxy provider configured.")
+	clean(t, err,
+		"Unable to map logical nameservice URI 'hdfs://far' to a NameNode. Local configuration does not have a failover proxy provider configured.")
 	app := tokensConf(map[string]string{
-		"dfs.nameservices": "far", "dfs.ha.namenodes.far": "x", "dfs.namenode.rpc-address.far.x": far.addr(), "hadoop.rpc.protection": "privacy",
+		"dfs.nameservices": "far", "dfs.ha.namenodes.far": "x", "dfs.namenode.rpc-address.far.x": far.addr(),
+		"hadoop.rpc.protection": "privacy",
 	})
 	if _, err := s.Renew(ctx, hdfs("ha-hdfs:far"), app); err != nil || far.take() == "" {
 		t.Errorf("with tokens_conf: %v", err)
@@ -155,7 +162,8 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s of this cluster with tokens_conf: %v", service, err)
 		}
 	}
-	c, err := overlay(s.cfg.Conf, tokensConf(map[string]string{"yarn.http.policy": "HTTPS_ONLY", "dfs.nameservices": "far"}))
+	c,
+		err := overlay(s.cfg.Conf, tokensConf(map[string]string{"yarn.http.policy": "HTTPS_ONLY", "dfs.nameservices": "far"}))
 	if err != nil || c.value("yarn.http.policy", "own") != "own" || c.value("dfs.nameservices", "") != "far" {
 		t.Errorf("an application decides about more than HDFS, %v", err)
 	}
@@ -194,14 +202,17 @@ func TestWrongServer(t *testing.T) {
 		{nn, "", "nn/*@TEST", ""},
 		{nn, "x", "{hdfs,nn}/loc?lhos[s-u]@*", ""},
 		{remote, "nn/elsewhere@TEST", "", ""},
-		{evil, "nn/_HOST@TEST", "", "Server has invalid Kerberos principal: evil/localhost@TEST, expecting: nn/localhost@TEST"},
-		{remote, "nn/_HOST@TEST", "", "Server has invalid Kerberos principal: nn/elsewhere@TEST, expecting: nn/127.0.0.1@TEST"},
+		{evil, "nn/_HOST@TEST", "",
+			"Server has invalid Kerberos principal: evil/localhost@TEST, expecting: nn/localhost@TEST"},
+		{remote, "nn/_HOST@TEST", "",
+			"Server has invalid Kerberos principal: nn/elsewhere@TEST, expecting: nn/127.0.0.1@TEST"},
 		{nn, "nn/_HOST@OTHER", "", "expecting: nn/localhost@OTHER"},
 		{nn, "", "", "Failed to specify server's Kerberos principal name"},
 		{evil, "", "nn/*", "doesn't match the pattern: nn/*"},
 		{nn, "", "nn/[", "doesn't match the pattern"},
 	} {
-		s := w.services(map[string]string{"dfs.namenode.kerberos.principal": c.principal, "dfs.namenode.kerberos.principal.pattern": c.pattern})
+		s := w.services(map[string]string{"dfs.namenode.kerberos.principal": c.principal,
+			"dfs.namenode.kerberos.principal.pattern": c.pattern})
 		_, err := s.Renew(ctx, hdfs(c.server.addr()), nil)
 		if c.want == "" {
 			if err != nil || c.server.take() == "" {
@@ -228,7 +239,8 @@ func TestFetchToken(t *testing.T) {
 		if err != nil || len(got) != 1 {
 			t.Fatal(got, err)
 		}
-		if g := got[0]; g.Alias != alias || g.Service != alias || g.Kind != kindHDFS || string(g.Identifier) != "new" || string(g.Password) != "secret" {
+		if g := got[0]; g.Alias != alias || g.Service != alias || g.Kind != kindHDFS || string(g.Identifier) != "new" ||
+			string(g.Password) != "secret" {
 			t.Errorf("%s: the token is %+v", fs, g)
 		}
 		if got := nn.take(); got != "get ann rm "+testPrincipal {
@@ -316,13 +328,15 @@ func TestNewKey(t *testing.T) {
 
 // TestKinds has the kinds and their identifiers.
 func TestKinds(t *testing.T) {
-	for kind, want := range map[string]bool{kindHDFS: true, kindWebHDFS: true, kindSWebHDFS: true, kindKMS: true, token.KindTimeline: true, kindHistory: true,
+	for kind, want := range map[string]bool{kindHDFS: true, kindWebHDFS: true, kindSWebHDFS: true, kindKMS: true,
+		token.KindTimeline: true, kindHistory: true,
 		token.KindDelegation: true, "HBASE_AUTH_TOKEN": false, "OzoneToken": false, "YARN_AM_RM_TOKEN": false, "": false} {
 		if Managed(kind) != want {
 			t.Errorf("Managed(%q) is not %t", kind, want)
 		}
 	}
-	want := token.Delegation{Owner: "ann", Renewer: "rm", RealUser: "oozie", IssuedMillis: 1, MaxMillis: 1_900_000_000_000, Sequence: 7, KeyID: 3}
+	want := token.Delegation{Owner: "ann", Renewer: "rm", RealUser: "oozie", IssuedMillis: 1, MaxMillis: 1_900_000_000_000,
+		Sequence: 7, KeyID: 3}
 	writable := []byte("\x00\x03ann\x02rm\x05oozie\x01\x8a\x01\xba\x60\xd3\x38\x00\x07\x03")
 	for kind, id := range map[string][]byte{kindHDFS: writable, kindKMS: writable, token.KindTimeline: want.Bytes()} {
 		if got, err := (token.Token{Kind: kind, Identifier: id}).Identify(); err != nil || got != want {

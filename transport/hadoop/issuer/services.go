@@ -203,7 +203,8 @@ func limit(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // each calls the servers of a service, the last active one first, until one gives an answer that is
 // final. Each has an equal share of the time that is left.
-func (s *Services) each(ctx context.Context, servers []string, call func(ctx context.Context, server string) error) error {
+func (s *Services) each(ctx context.Context, servers []string,
+	call func(ctx context.Context, server string) error) error {
 	key := strings.Join(servers, " ")
 	var errs []error
 	for i, server := range s.order(key, servers) {

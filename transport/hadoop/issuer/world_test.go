@@ -83,12 +83,13 @@ func (w *world) acceptor(service string) *gss.Acceptor {
 // services opens the product with properties.
 func (w *world) services(properties map[string]string, change ...func(*Config)) *Services {
 	w.t.Helper()
-	cfg := Config{Logger: hclog.NewNullLogger(), Conf: configuration(w.t, properties), Login: w, Reverse: func(_ context.Context, address string) ([]string, error) {
-		if address == "127.0.0.1" {
-			return []string{"localhost."}, nil
-		}
-		return nil, errors.New("no name")
-	}}
+	cfg := Config{Logger: hclog.NewNullLogger(), Conf: configuration(w.t, properties), Login: w,
+		Reverse: func(_ context.Context, address string) ([]string, error) {
+			if address == "127.0.0.1" {
+				return []string{"localhost."}, nil
+			}
+			return nil, errors.New("no name")
+		}}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -127,7 +128,8 @@ type server struct {
 func (s *server) answer(c *ipc.Call, method, argument string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = append(s.calls, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", method, c.Caller.User, c.Caller.RealUser, argument)))
+	s.calls = append(s.calls, strings.TrimSpace(
+		fmt.Sprintf("%s %s %s %s", method, c.Caller.User, c.Caller.RealUser, argument)))
 	return s.fail
 }
 
@@ -158,10 +160,11 @@ func (w *world) serve(service, protocol string, offers ipc.Protection) *server {
 	cfg.Logger, cfg.Listen, cfg.Auth = hclog.NewNullLogger(), "127.0.0.1:0", ipc.AuthTokenKerberos
 	cfg.HandshakeFrameMax = 1 << 20
 	cfg.Password = func(context.Context, []byte) (string, []byte, error) { return "", nil, ipc.InvalidToken("none") }
-	cfg.Kerberos = &ipc.Kerberos{Acceptor: w.acceptor(service), Service: name, Host: host, Short: func(p string) (string, error) {
-		short, _, _ := strings.Cut(p, "/")
-		return short, nil
-	}}
+	cfg.Kerberos = &ipc.Kerberos{Acceptor: w.acceptor(service), Service: name, Host: host,
+		Short: func(p string) (string, error) {
+			short, _, _ := strings.Cut(p, "/")
+			return short, nil
+		}}
 	cfg.Protection = func(netip.Addr) ipc.Protection { return offers }
 	cfg.MayImpersonate = func(real, user string, _ netip.Addr) error {
 		if user == "root" {
@@ -170,15 +173,21 @@ func (w *world) serve(service, protocol string, offers ipc.Protection) *server {
 		return nil
 	}
 	cfg.Protocols = []ipc.Protocol{{Name: protocol, Methods: map[string]ipc.Method{
-		"getDelegationToken": ipc.Handle(func(_ context.Context, c *ipc.Call, r *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error) {
-			return &proto.GetDelegationTokenResponseProto{Token: &proto.TokenProto{Identifier: []byte("new"), Password: []byte("secret"), Kind: gproto.String(kindHDFS), Service: gproto.String("")}},
+		"getDelegationToken": ipc.Handle(func(_ context.Context, c *ipc.Call,
+			r *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error) {
+			return &proto.GetDelegationTokenResponseProto{
+					Token: &proto.TokenProto{Identifier: []byte("new"), Password: []byte("secret"), Kind: gproto.String(kindHDFS),
+						Service: gproto.String("")}},
 				s.answer(c, "get", r.GetRenewer())
 		}),
-		"renewDelegationToken": ipc.Handle(func(_ context.Context, c *ipc.Call, r *proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error) {
+		"renewDelegationToken": ipc.Handle(func(_ context.Context, c *ipc.Call,
+			r *proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error) {
 			end := uint64(testEnd.UnixMilli())
-			return &proto.RenewDelegationTokenResponseProto{NewExpiryTime: &end}, s.answer(c, "renew", string(r.GetToken().GetIdentifier()))
+			return &proto.RenewDelegationTokenResponseProto{NewExpiryTime: &end},
+				s.answer(c, "renew", string(r.GetToken().GetIdentifier()))
 		}),
-		"cancelDelegationToken": ipc.Handle(func(_ context.Context, c *ipc.Call, r *proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error) {
+		"cancelDelegationToken": ipc.Handle(func(_ context.Context, c *ipc.Call,
+			r *proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error) {
 			return &proto.CancelDelegationTokenResponseProto{}, s.answer(c, "cancel", string(r.GetToken().GetIdentifier()))
 		}),
 	}}}

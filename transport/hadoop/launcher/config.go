@@ -107,7 +107,8 @@ func (c Config) Validate() error {
 	for _, d := range []struct {
 		name string
 		v    time.Duration
-	}{{"retry interval", c.RetryInterval}, {"call time-out", c.CallTimeout}, {"life of a token", c.TokenLife}, {"pause", c.Pause}} {
+	}{{"retry interval", c.RetryInterval}, {"call time-out", c.CallTimeout}, {"life of a token", c.TokenLife},
+		{"pause", c.Pause}} {
 		if d.v <= 0 {
 			errs = append(errs, fmt.Errorf("%s must be positive, is %s", d.name, d.v))
 		}

@@ -93,7 +93,8 @@ func (d *dial) failed(err error, nodeFault bool) Outcome {
 	if nodeFault {
 		o = Unreachable
 	}
-	return d.report(&input.AttemptLaunchFailed{Attempt: d.attempt, Container: d.number, NodeFault: nodeFault, Diagnostics: cut(err.Error())}, o)
+	return d.report(&input.AttemptLaunchFailed{Attempt: d.attempt, Container: d.number, NodeFault: nodeFault,
+		Diagnostics: cut(err.Error())}, o)
 }
 
 // report sends the result to the leader, and repeats it while this replica leads. If the next

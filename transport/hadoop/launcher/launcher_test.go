@@ -31,7 +31,8 @@ func fine(context.Context, ipc.Target, *proto.StartContainersRequestProto, *prot
 }
 
 func answering(class, message string) clientFunc {
-	return func(_ context.Context, _ ipc.Target, _ *proto.StartContainersRequestProto, reply *proto.StartContainersResponseProto) error {
+	return func(_ context.Context, _ ipc.Target, _ *proto.StartContainersRequestProto,
+		reply *proto.StartContainersResponseProto) error {
 		reply.FailedRequests = append(reply.FailedRequests, exception(nil, class, message))
 		return nil
 	}
@@ -42,9 +43,11 @@ func TestRefusedStartNotRetried(t *testing.T) {
 		w := newWorld(t, n1)
 		at := w.submit(submission(t, nil))
 		began := time.Now()
-		stop := lead(t, newLauncher(t, w, answering(ipc.ClassYarn, "\nUnauthorized request to start container. \nThis token is expired."), nil))
+		stop := lead(t, newLauncher(t, w, answering(ipc.ClassYarn,
+			"\nUnauthorized request to start container. \nThis token is expired."), nil))
 		in, ok := (<-w.told).(*input.AttemptLaunchFailed)
-		if !ok || in.Attempt != at || in.Container != 1 || in.NodeFault || !strings.Contains(in.Diagnostics, "Unauthorized request") || time.Since(began) != 0 {
+		if !ok || in.Attempt != at || in.Container != 1 || in.NodeFault ||
+			!strings.Contains(in.Diagnostics, "Unauthorized request") || time.Since(began) != 0 {
 			t.Errorf("told %+v after %s", in, time.Since(began))
 		}
 		stop()
@@ -57,7 +60,8 @@ func TestANodeThatDoesNotAnswerIsTriedForThreeMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
 		var calls atomic.Int32
-		client := clientFunc(func(context.Context, ipc.Target, *proto.StartContainersRequestProto, *proto.StartContainersResponseProto) error {
+		client := clientFunc(func(context.Context, ipc.Target, *proto.StartContainersRequestProto,
+			*proto.StartContainersResponseProto) error {
 			calls.Add(1)
 			return errDown
 		})
@@ -77,7 +81,8 @@ func TestANodeThatDoesNotAnswerIsTriedForThreeMinutes(t *testing.T) {
 
 func TestANodeThatIsNotReadyIsTriedAgain(t *testing.T) {
 	for _, no := range []clientFunc{
-		answering("org.apache.hadoop.yarn.exceptions.InvalidContainerException", "Container c rejected as it is allocated by a previous RM"),
+		answering("org.apache.hadoop.yarn.exceptions.InvalidContainerException",
+			"Container c rejected as it is allocated by a previous RM"),
 		answering(ipc.ClassYarn, "Container start failed as the NodeManager is in the process of shutting down"),
 		func(context.Context, ipc.Target, *proto.StartContainersRequestProto, *proto.StartContainersResponseProto) error {
 			return &ipc.RemoteError{Class: ipc.ClassInvalidToken, Message: "no such key"}
@@ -86,7 +91,8 @@ func TestANodeThatIsNotReadyIsTriedAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, n1)
 			tries := 0
-			client := clientFunc(func(ctx context.Context, to ipc.Target, in *proto.StartContainersRequestProto, out *proto.StartContainersResponseProto) error {
+			client := clientFunc(func(ctx context.Context, to ipc.Target, in *proto.StartContainersRequestProto,
+				out *proto.StartContainersResponseProto) error {
 				if tries++; tries < 3 {
 					return no(ctx, to, in, out)
 				}
@@ -108,13 +114,15 @@ func TestAnAttemptThatEndsIsNotDialed(t *testing.T) {
 		w := newWorld(t, n1)
 		outcomes := make(chan Outcome, 10)
 		var calls atomic.Int32
-		client := clientFunc(func(ctx context.Context, _ ipc.Target, _ *proto.StartContainersRequestProto, _ *proto.StartContainersResponseProto) error {
+		client := clientFunc(func(ctx context.Context, _ ipc.Target, _ *proto.StartContainersRequestProto,
+			_ *proto.StartContainersResponseProto) error {
 			calls.Add(1)
 			<-ctx.Done() // the node does not answer
 			return ctx.Err()
 		})
 		at := w.submit(submission(t, nil))
-		stop := lead(t, newLauncher(t, w, client, func(c *Config) { c.Observe = func(o Outcome, _ time.Duration) { outcomes <- o } }))
+		stop := lead(t, newLauncher(t, w, client,
+			func(c *Config) { c.Observe = func(o Outcome, _ time.Duration) { outcomes <- o } }))
 		synctest.Wait()
 		began := time.Now()
 		w.end(at)
@@ -135,7 +143,8 @@ func TestAnAMThatIsKnownToRunIsNotDialedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, n1)
 		var calls atomic.Int32
-		client := clientFunc(func(context.Context, ipc.Target, *proto.StartContainersRequestProto, *proto.StartContainersResponseProto) error {
+		client := clientFunc(func(context.Context, ipc.Target, *proto.StartContainersRequestProto,
+			*proto.StartContainersResponseProto) error {
 			calls.Add(1)
 			w.apply(&event.ContainerLaunched{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 1}})
 			return errDown
@@ -155,16 +164,22 @@ func TestInvalidLaunchContexts(t *testing.T) {
 		context []byte
 		want    string
 	}{
-		"none":           {nil, "no submission context"},
-		"another's":      {[]byte(`{"containers": 3}`), "submission context"},
-		"no launch":      {submission(t, func(p *proto.ApplicationSubmissionContextProto) { p.AmContainerSpec = nil }), "without a launch context"},
-		"damaged tokens": {submission(t, func(p *proto.ApplicationSubmissionContextProto) { p.AmContainerSpec.Tokens = []byte("HDTS\x00\x05") }), "tokens of the launch context"},
+		"none":      {nil, "no submission context"},
+		"another's": {[]byte(`{"containers": 3}`), "submission context"},
+		"no launch": {submission(t, func(p *proto.ApplicationSubmissionContextProto) { p.AmContainerSpec = nil }),
+			"without a launch context"},
+		"damaged tokens": {
+			submission(t,
+				func(p *proto.ApplicationSubmissionContextProto) {
+					p.AmContainerSpec.Tokens = []byte("HDTS\x00\x05")
+				}), "tokens of the launch context"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, n1)
 			w.submit(c.context)
 			stop := lead(t, newLauncher(t, w, clientFunc(down), nil))
-			if in, ok := (<-w.told).(*input.AttemptLaunchFailed); !ok || in.NodeFault || !strings.Contains(in.Diagnostics, c.want) {
+			if in, ok := (<-w.told).(*input.AttemptLaunchFailed); !ok || in.NodeFault ||
+				!strings.Contains(in.Diagnostics, c.want) {
 				t.Errorf("%s: told %+v", name, in)
 			}
 			stop()
@@ -179,7 +194,8 @@ func TestLaunchConcurrencyLimit(t *testing.T) {
 			w.submit(submission(t, nil))
 		}
 		var now, most, calls atomic.Int32
-		client := clientFunc(func(ctx context.Context, _ ipc.Target, _ *proto.StartContainersRequestProto, _ *proto.StartContainersResponseProto) error {
+		client := clientFunc(func(ctx context.Context, _ ipc.Target, _ *proto.StartContainersRequestProto,
+			_ *proto.StartContainersResponseProto) error {
 			calls.Add(1)
 			if n := now.Add(1); n > most.Load() {
 				most.Store(n)
@@ -290,8 +306,10 @@ func TestJudging(t *testing.T) {
 	}{
 		{name: "fine"},
 		{name: "runs", of: id, text: "Container c already is running on this node!!"},
-		{name: "ran", of: id, text: "\nUnauthorized request to start container. \n Attempt to relaunch the same container with id c."},
-		{name: "runs, told as an error", err: &ipc.RemoteError{Class: ipc.ClassYarn, Message: "already is running on this node!!"}},
+		{name: "ran", of: id,
+			text: "\nUnauthorized request to start container. \n Attempt to relaunch the same container with id c."},
+		{name: "runs, told as an error", err: &ipc.RemoteError{Class: ipc.ClassYarn,
+			Message: "already is running on this node!!"}},
 		{name: "of another", of: other, text: "no"},
 		{name: "no", of: id, text: "no", want: ipc.ClassYarn + ": no"},
 		{name: "not reached", err: errDown, want: errDown.Error()},
@@ -305,7 +323,8 @@ func TestJudging(t *testing.T) {
 			t.Errorf("judge, %s = %v, want %q (empty: the AM runs)", c.name, err, c.want)
 		}
 	}
-	deep := &proto.SerializedExceptionProto{Message: new("a"), Cause: &proto.SerializedExceptionProto{Message: new("b"), ClassName: new("B")}}
+	deep := &proto.SerializedExceptionProto{Message: new("a"),
+		Cause: &proto.SerializedExceptionProto{Message: new("b"), ClassName: new("B")}}
 	if got := messages(deep); got != "a; caused by B: b" {
 		t.Errorf("messages = %q, want \"a; caused by B: b\"", got)
 	}

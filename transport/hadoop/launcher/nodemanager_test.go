@@ -44,11 +44,14 @@ func openNodeManager(t *testing.T) *nodeManager {
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	n, _ := strconv.ParseUint(port, 10, 16)
 	nm := &nodeManager{id: yarn.NodeID{Host: "127.0.0.1", Port: uint16(n)},
-		started: make(map[yarn.ContainerID]*proto.ContainerLaunchContextProto), tokens: make(map[yarn.ContainerID]token.Container)}
+		started: make(map[yarn.ContainerID]*proto.ContainerLaunchContextProto),
+		tokens:  make(map[yarn.ContainerID]token.Container)}
 	nm.w = newWorld(t, nm.id)
 	cfg := ipc.DefaultConfig()
-	cfg.Logger, cfg.Name, cfg.Listener, cfg.Auth, cfg.Password = hclog.NewNullLogger(), "nodemanager", listener, ipc.AuthToken, nm.password
-	cfg.Protocols = []ipc.Protocol{{Name: protocolName, Methods: map[string]ipc.Method{"startContainers": ipc.Handle(nm.startContainers)}}}
+	cfg.Logger, cfg.Name, cfg.Listener, cfg.Auth, cfg.Password = hclog.NewNullLogger(), "nodemanager", listener,
+		ipc.AuthToken, nm.password
+	cfg.Protocols = []ipc.Protocol{{Name: protocolName,
+		Methods: map[string]ipc.Method{"startContainers": ipc.Handle(nm.startContainers)}}}
 	s, err := ipc.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +73,8 @@ func (n *nodeManager) password(_ context.Context, identifier []byte) (string, []
 	return id.Attempt.String(), token.Password(key, identifier), nil
 }
 
-func (n *nodeManager) startContainers(_ context.Context, call *ipc.Call, in *proto.StartContainersRequestProto) (*proto.StartContainersResponseProto, error) {
+func (n *nodeManager) startContainers(_ context.Context, call *ipc.Call,
+	in *proto.StartContainersRequestProto) (*proto.StartContainersResponseProto, error) {
 	out := new(proto.StartContainersResponseProto)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,9 +87,11 @@ func (n *nodeManager) startContainers(_ context.Context, call *ipc.Call, in *pro
 		case err != nil:
 			return nil, ipc.InvalidToken(err.Error())
 		case call.Caller.User != at.String() || c.Node != n.id.String() || c.RMIdentifier != clusterTimestamp:
-			out.FailedRequests = append(out.FailedRequests, exception(id, ipc.ClassYarn, "\nUnauthorized request to start container. "))
+			out.FailedRequests = append(out.FailedRequests,
+				exception(id, ipc.ClassYarn, "\nUnauthorized request to start container. "))
 		case n.started[c.ID] != nil:
-			out.FailedRequests = append(out.FailedRequests, exception(id, ipc.ClassYarn, "Container "+c.ID.String()+" already is running on this node!!"))
+			out.FailedRequests = append(out.FailedRequests,
+				exception(id, ipc.ClassYarn, "Container "+c.ID.String()+" already is running on this node!!"))
 		default:
 			n.started[c.ID], n.tokens[c.ID] = r.GetContainerLaunchContext(), c
 			out.SucceededRequests = append(out.SucceededRequests, id)
@@ -130,11 +136,13 @@ func TestAnAMIsStarted(t *testing.T) {
 		}
 		env[e.GetKey()] = e.GetValue()
 	}
-	want := map[string]string{"CLASSPATH": "x:y", envProxyBase: "/proxy/application_1700000000000_0001", envSubmitTime: strconv.Itoa(submittedMillis)}
+	want := map[string]string{"CLASSPATH": "x:y", envProxyBase: "/proxy/application_1700000000000_0001",
+		envSubmitTime: strconv.Itoa(submittedMillis)}
 	if !maps.Equal(env, want) || launch.GetCommand()[0] != "java Master 1>out" {
 		t.Errorf("environment %v, want %v; command %v", env, want, launch.GetCommand())
 	}
-	if !c.AM || c.User != "alice" || c.Size != yarn.NewResource(1024, 1) || c.Logs.GetIncludePattern() != ".*log" || c.ExpiresMillis < time.Now().UnixMilli() {
+	if !c.AM || c.User != "alice" || c.Size != yarn.NewResource(1024, 1) || c.Logs.GetIncludePattern() != ".*log" ||
+		c.ExpiresMillis < time.Now().UnixMilli() {
 		t.Errorf("the container's token says %+v", c)
 	}
 	credentials, err := token.ReadCredentials(launch.GetTokens())
@@ -195,7 +203,8 @@ func TestSingleStartAcrossLeaders(t *testing.T) {
 func TestWrongNodeRefusesToken(t *testing.T) {
 	nm := openNodeManager(t)
 	nm.id.Host = "another"
-	lead(t, newLauncher(t, nm.w, openClient(t), func(c *Config) { c.MaxWait, c.RetryInterval = 50*time.Millisecond, 10*time.Millisecond }))
+	lead(t, newLauncher(t, nm.w, openClient(t),
+		func(c *Config) { c.MaxWait, c.RetryInterval = 50*time.Millisecond, 10*time.Millisecond }))
 	at := nm.w.submit(submission(t, nil))
 	in, ok := (<-nm.w.told).(*input.AttemptLaunchFailed)
 	if !ok || in.Attempt != at || !in.NodeFault || !strings.Contains(in.Diagnostics, "InvalidToken") {

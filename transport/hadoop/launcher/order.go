@@ -39,7 +39,8 @@ func (l *Launcher) order(st *state.State, k key) (*order, error) {
 	}
 	id := st.Apps.ContainerID(c)
 	return &order{ring: token.NewRing(st), attempt: k.attempt, id: id, node: st.Nodes.Get(c.Node).ID,
-		user: st.Names.Text(a.User), submitted: a.SubmittedMillis, container: c, label: st.AskedLabelOf(id), context: []byte(a.Details().Context)}, nil
+		user: st.Names.Text(a.User), submitted: a.SubmittedMillis, container: c, label: st.AskedLabelOf(id),
+		context: []byte(a.Details().Context)}, nil
 }
 
 // target returns the node as the target of a call, with an NM token of the attempt.
@@ -49,7 +50,8 @@ func (o *order) target(services *token.Services) (ipc.Target, error) {
 		return ipc.Target{}, err
 	}
 	address := net.JoinHostPort(o.node.Host, strconv.Itoa(int(o.node.Port)))
-	return ipc.Target{Address: address, Protocol: protocolName, Token: &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}}, nil
+	return ipc.Target{Address: address, Protocol: protocolName,
+		Token: &ipc.Token{Identifier: t.GetIdentifier(), Password: t.GetPassword()}}, nil
 }
 
 // request returns the parameter of the call: the submission's launch context, with tokens and
@@ -70,7 +72,8 @@ func (o *order) request(services *token.Services, expires int64) (*proto.StartCo
 	c := o.container
 	t, err := o.ring.ContainerToken(token.Container{
 		ID: o.id, Node: o.node.String(), User: o.user, Size: c.Size, ExpiresMillis: expires, Priority: c.Key.Priority,
-		CreatedMillis: c.AllocatedMillis, Logs: submission.GetLogAggregationContext(), Label: o.label, AM: true, AllocationID: c.Key.AllocationID,
+		CreatedMillis: c.AllocatedMillis, Logs: submission.GetLogAggregationContext(), Label: o.label, AM: true,
+		AllocationID: c.Key.AllocationID,
 	}, services.Of(o.node))
 	if err != nil {
 		return nil, err

@@ -76,7 +76,8 @@ func (w *world) submit(context []byte, label ...string) yarn.AttemptID {
 	w.apps++
 	app, k := w.apps, yarn.SchedulerKey{}
 	size := yarn.NewResource(1024, 1)
-	w.apply(&event.ApplicationSubmitted{App: app, Queue: "root.a", User: "alice", MaxAttempts: 2, AM: size, Context: context},
+	w.apply(&event.ApplicationSubmitted{App: app, Queue: "root.a", User: "alice", MaxAttempts: 2, AM: size,
+		Context: context},
 		&event.AttemptStarted{App: app, Attempt: 1}, &event.AttemptActivated{App: app},
 		&event.AskChanged{App: app, Key: k, Name: yarn.Any, Count: 1, Size: size, Relax: true})
 	for _, name := range label {
@@ -89,7 +90,8 @@ func (w *world) submit(context []byte, label ...string) yarn.AttemptID {
 // end ends an attempt whose AM was not launched.
 func (w *world) end(at yarn.AttemptID) {
 	w.t.Helper()
-	w.apply(&event.ContainerCompleted{Container: event.ContainerRef{App: at.App.Seq, Attempt: 1, Number: 1}, ExitStatus: yarn.ExitKilledByRM},
+	w.apply(&event.ContainerCompleted{Container: event.ContainerRef{App: at.App.Seq, Attempt: 1, Number: 1},
+		ExitStatus: yarn.ExitKilledByRM},
 		&event.AttemptEnded{App: at.App.Seq, Final: yarn.FinalKilled})
 }
 
@@ -106,7 +108,8 @@ func (w *world) Do(_ context.Context, req input.Request) (input.Reply, uint64, e
 	case *input.AttemptLaunched:
 		w.applyLocked(&event.AttemptLaunched{App: in.Attempt.App.Seq})
 	case *input.AttemptLaunchFailed:
-		w.applyLocked(&event.ContainerCompleted{Container: event.ContainerRef{App: in.Attempt.App.Seq, Attempt: in.Attempt.Attempt, Number: in.Container}},
+		w.applyLocked(&event.ContainerCompleted{
+			Container: event.ContainerRef{App: in.Attempt.App.Seq, Attempt: in.Attempt.Attempt, Number: in.Container}},
 			&event.AttemptEnded{App: in.Attempt.App.Seq, Final: yarn.FinalFailed, Counts: !in.NodeFault})
 	}
 	w.told <- req.Input
@@ -152,7 +155,8 @@ func (s *watch) Next(ctx context.Context) error {
 }
 
 // clientFunc is a function that implements Client.
-type clientFunc func(ctx context.Context, to ipc.Target, request *proto.StartContainersRequestProto, reply *proto.StartContainersResponseProto) error
+type clientFunc func(ctx context.Context, to ipc.Target, request *proto.StartContainersRequestProto,
+	reply *proto.StartContainersResponseProto) error
 
 func (f clientFunc) Call(ctx context.Context, to ipc.Target, method string, request, reply gproto.Message) error {
 	if method != "startContainers" || to.Protocol != protocolName {
@@ -195,12 +199,14 @@ func lead(t testing.TB, l *Launcher) (stop func()) {
 // submission returns a client's submission context.
 func submission(t testing.TB, change func(*proto.ApplicationSubmissionContextProto)) []byte {
 	t.Helper()
-	own := &token.Credentials{Tokens: []token.Token{{Alias: "hdfs", Identifier: []byte("i"), Password: []byte("p"), Kind: "HDFS_DELEGATION_TOKEN", Service: "nn:8020"},
+	own := &token.Credentials{Tokens: []token.Token{
+		{Alias: "hdfs", Identifier: []byte("i"), Password: []byte("p"), Kind: "HDFS_DELEGATION_TOKEN", Service: "nn:8020"},
 		{Alias: "", Identifier: []byte("forged"), Kind: token.KindAMRM}}}
 	p := &proto.ApplicationSubmissionContextProto{
 		AmContainerSpec: &proto.ContainerLaunchContextProto{
 			Command: []string{"java Master 1>out"}, Tokens: own.Bytes(),
-			Environment: []*proto.StringStringMapProto{{Key: new("CLASSPATH"), Value: new("x:y")}, {Key: new(envSubmitTime), Value: new("forged")}},
+			Environment: []*proto.StringStringMapProto{{Key: new("CLASSPATH"), Value: new("x:y")},
+				{Key: new(envSubmitTime), Value: new("forged")}},
 		},
 		LogAggregationContext: &proto.LogAggregationContextProto{IncludePattern: new(".*log")},
 	}
@@ -216,5 +222,6 @@ func submission(t testing.TB, change func(*proto.ApplicationSubmissionContextPro
 
 // exception returns a NodeManager's refusal of one container.
 func exception(id *proto.ContainerIdProto, class, message string) *proto.ContainerExceptionMapProto {
-	return &proto.ContainerExceptionMapProto{ContainerId: id, Exception: &proto.SerializedExceptionProto{ClassName: new(class), Message: new(message)}}
+	return &proto.ContainerExceptionMapProto{ContainerId: id,
+		Exception: &proto.SerializedExceptionProto{ClassName: new(class), Message: new(message)}}
 }

@@ -24,7 +24,8 @@ func (s *Service) allocate(ctx context.Context, c *ipc.Call, body []byte) ([]byt
 	}
 	req := new(proto.AllocateRequestProto)
 	if err := ipc.Unmarshal(body, req); err != nil {
-		return nil, &ipc.Error{Class: ipc.ClassServer, Message: "request of allocate: " + err.Error(), Detail: ipc.DetailServer}
+		return nil, &ipc.Error{Class: ipc.ClassServer, Message: "request of allocate: " + err.Error(),
+			Detail: ipc.DetailServer}
 	}
 	a, err := s.enter(ctx, who.Attempt, req.GetResponseId() == 0)
 	if err != nil {
@@ -113,7 +114,8 @@ func (a *attempt) readReleases(list []*proto.ContainerIdProto) ([]yarn.Container
 			return nil, refusal(classInvalidRelease, "Cannot release container: %v", err)
 		}
 		if !a.keeps && (id.App != a.id.App || id.Attempt != a.id.Attempt) {
-			return nil, refusal(classInvalidRelease, "Cannot release container : %s not belonging to this application attempt : %s", id, a.id)
+			return nil, refusal(classInvalidRelease,
+				"Cannot release container : %s not belonging to this application attempt : %s", id, a.id)
 		}
 		out[i] = id
 	}
@@ -139,7 +141,8 @@ func (s *Service) instead(ctx context.Context, a *attempt, err error) error {
 
 // answer encodes the response for a planner's reply. The frequent parts are encoded by hand, and
 // the rare parts as a message.
-func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestProto, reply *input.AllocateReply) ([]byte, error) {
+func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestProto,
+	reply *input.AllocateReply) ([]byte, error) {
 	m := s.newResponse(a)
 	defer m.close()
 	b := m.appendReply(make([]byte, 0, 128+768*len(reply.Granted)), reply)
@@ -160,7 +163,8 @@ func (s *Service) answer(a *attempt, who token.AMRM, req *proto.AllocateRequestP
 // fill adds the parts that an attempt receives once: NM tokens, a new AM token, and changes of
 // nodes. What was sent with a response counts as received when the AM asks for a later response.
 // Until then it is sent again.
-func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto, reply *input.AllocateReply) error {
+func (m *responseBuilder) fill(out *proto.AllocateResponseProto, who token.AMRM, req *proto.AllocateRequestProto,
+	reply *input.AllocateReply) error {
 	a := m.a
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -27,14 +27,17 @@ func TestAskIsAnsweredInTheSameCall(t *testing.T) {
 		t.Fatalf("%d containers, %d NM tokens", len(r.AllocatedContainers), len(r.NmTokens))
 	}
 	c := r.AllocatedContainers[0]
-	if c.GetResource().GetMemory() != 1024 || c.GetResource().GetVirtualCores() != 1 || c.GetPriority().GetPriority() != 5 ||
-		c.GetAllocationRequestId() != 7 || c.GetNodeHttpAddress() != "n1:8042" || c.GetExecutionType() != proto.ExecutionTypeProto_GUARANTEED || c.GetVersion() != 0 {
+	if c.GetResource().GetMemory() != 1024 || c.GetResource().GetVirtualCores() != 1 ||
+		c.GetPriority().GetPriority() != 5 ||
+		c.GetAllocationRequestId() != 7 || c.GetNodeHttpAddress() != "n1:8042" ||
+		c.GetExecutionType() != proto.ExecutionTypeProto_GUARANTEED || c.GetVersion() != 0 {
 		t.Errorf("container %v", c)
 	}
 	if got, err := wire.NodeID(c.GetNodeId()); err != nil || got != node {
 		t.Errorf("node %v, %v", got, err)
 	}
-	if r.GetNumClusterNodes() != 1 || r.GetLimit() == nil || r.GetApplicationPriority() == nil || r.EnhancedHeadroom != nil || r.AMCommand != nil {
+	if r.GetNumClusterNodes() != 1 || r.GetLimit() == nil || r.GetApplicationPriority() == nil ||
+		r.EnhancedHeadroom != nil || r.AMCommand != nil {
 		t.Errorf("response %v", r)
 	}
 	if again := a.allocate(idle()); len(again.AllocatedContainers)+len(again.NmTokens) != 0 {
@@ -62,7 +65,8 @@ func TestContainerTokenContents(t *testing.T) {
 	slot := w.st().Apps.Get(w.st().Apps.ByID(a.id.App)).Containers
 	k := w.st().Containers.Get(slot)
 	if got.ID != id || got.Node != "n1:45454" || got.User != "alice" || got.Size != k.Size || got.AM || got.Version != 0 ||
-		got.Priority != 5 || got.AllocationID != 7 || got.RMIdentifier != w.st().Meta.ClusterTimestamp || got.CreatedMillis != k.AllocatedMillis {
+		got.Priority != 5 || got.AllocationID != 7 || got.RMIdentifier != w.st().Meta.ClusterTimestamp ||
+		got.CreatedMillis != k.AllocatedMillis {
 		t.Errorf("container token says %+v", got)
 	}
 	if !gproto.Equal(got.Logs, logs) {
@@ -73,7 +77,8 @@ func TestContainerTokenContents(t *testing.T) {
 	}
 	nm := r.NmTokens[0]
 	at, err := ring.VerifyNM(nm.GetToken().GetIdentifier(), nm.GetToken().GetPassword())
-	if err != nil || at.Attempt != a.id || at.Node != node || at.User != "alice" || nm.GetToken().GetKind() != token.KindNM {
+	if err != nil || at.Attempt != a.id || at.Node != node || at.User != "alice" ||
+		nm.GetToken().GetKind() != token.KindNM {
 		t.Errorf("NM token %+v, %v", at, err)
 	}
 }
@@ -94,7 +99,8 @@ func TestMasterOf210(t *testing.T) {
 	}
 	const increaseRequest = 6 // of containers, each with the fields 1, its id, and 2, its size
 	var increase []byte
-	for n, m := range []gproto.Message{given[0].Id, &proto.ResourceProto{Memory: new(int64(4096)), VirtualCores: new(int32(1))}} {
+	for n, m := range []gproto.Message{given[0].Id,
+		&proto.ResourceProto{Memory: new(int64(4096)), VirtualCores: new(int32(1))}} {
 		b, err := gproto.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +115,8 @@ func TestMasterOf210(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.UpdateErrors)+len(r.UpdatedContainers)+len(r.AllocatedContainers) > 0 || len(r.ProtoReflect().GetUnknown()) > 0 {
+	if len(r.UpdateErrors)+len(r.UpdatedContainers)+len(r.AllocatedContainers) > 0 ||
+		len(r.ProtoReflect().GetUnknown()) > 0 {
 		t.Errorf("an increase in the form of 2.10 was answered: %v", r)
 	}
 }
@@ -155,11 +162,13 @@ func TestReleaseAndCompletion(t *testing.T) {
 		t.Fatalf("completed %v", r.CompletedContainerStatuses)
 	}
 	s := r.CompletedContainerStatuses[0]
-	if !gproto.Equal(s.GetContainerId(), got[0].GetId()) || s.GetExitStatus() != -100 || s.GetState() != proto.ContainerStateProto_C_COMPLETE {
+	if !gproto.Equal(s.GetContainerId(), got[0].GetId()) || s.GetExitStatus() != -100 ||
+		s.GetState() != proto.ContainerStateProto_C_COMPLETE {
 		t.Errorf("released: %v", s)
 	}
 	id, _ := wire.ContainerID(got[1].GetId())
-	w.plan(&input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{{Container: id, State: yarn.ContainerCompleted, ExitStatus: 3, Diagnostics: "bad"}}})
+	w.plan(&input.NodeHeartbeat{ID: node, Statuses: []input.ContainerStatus{
+		{Container: id, State: yarn.ContainerCompleted, ExitStatus: 3, Diagnostics: "bad"}}})
 	s = a.allocate(idle()).CompletedContainerStatuses[0]
 	if s.GetExitStatus() != 3 || s.GetDiagnostics() != "bad" {
 		t.Errorf("completed: %v", s)
@@ -208,15 +217,20 @@ func TestRefusals(t *testing.T) {
 		name, class, text string
 		req               *proto.AllocateRequestProto
 	}{
-		{"below zero", classInvalidAsk, "less than 0! Requested resource type=[memory-mb], Requested resource=<memory:-1, vCores:1>", asks(ask("*", 1, -1))},
-		{"above the largest", classInvalidAsk, "Requested resource type=[memory-mb], Requested resource=<memory:8193, vCores:1>, maximum allowed allocation=<memory:8192, vCores:4>", asks(ask("*", 1, 8193))},
+		{"below zero", classInvalidAsk,
+			"less than 0! Requested resource type=[memory-mb], Requested resource=<memory:-1, vCores:1>", asks(ask("*", 1, -1))},
+		{"above the largest", classInvalidAsk,
+			"Requested resource type=[memory-mb], Requested resource=<memory:8193, vCores:1>, maximum allowed allocation=<memory:8192, vCores:4>", asks(ask("*", 1, 8193))},
 		{"too many vcores", classInvalidAsk, "Requested resource type=[vcores]", asks(cores)},
-		{"label", classInvalidLabel, "Invalid resource request, node label not enabled but request contains label expression", asks(label)},
+		{"label", classInvalidLabel, "Invalid resource request, node label not enabled but request contains label expression",
+			asks(label)},
 		{"no name", classInvalidAsk, "missing", asks(nameless)},
 		{"no size", classInvalidAsk, "missing", asks(sizeless)},
-		{"scheduling request", ipc.ClassYarn, "Found non empty SchedulingRequest in AllocateRequest for application=" + a.id.String(), &proto.AllocateRequestProto{
+		{"scheduling request", ipc.ClassYarn, "Found non empty SchedulingRequest in AllocateRequest for application=" +
+			a.id.String(), &proto.AllocateRequestProto{
 			SchedulingRequests: []*proto.SchedulingRequestProto{{}}}},
-		{"container of another", classInvalidRelease, "not belonging to this application attempt : " + a.id.String(), &proto.AllocateRequestProto{Release: []*proto.ContainerIdProto{foreign}}},
+		{"container of another", classInvalidRelease, "not belonging to this application attempt : " + a.id.String(),
+			&proto.AllocateRequestProto{Release: []*proto.ContainerIdProto{foreign}}},
 		{"no container", classInvalidRelease, "", &proto.AllocateRequestProto{Release: []*proto.ContainerIdProto{{}}}},
 	} {
 		_, err := a.try(c.req)
@@ -258,8 +272,10 @@ func TestLargestNode(t *testing.T) {
 // labels of nodes.
 func TestAskedLabels(t *testing.T) {
 	const queues, gpu = "yarn.scheduler.capacity.root.", "accessible-node-labels.gpu.capacity"
-	w := newWorld(t, input.Property{Name: "yarn.node-labels.enabled", Value: "true"}, input.Property{Name: queues + gpu, Value: "100"},
-		input.Property{Name: queues + "default.accessible-node-labels", Value: "gpu"}, input.Property{Name: queues + "default." + gpu, Value: "100"})
+	w := newWorld(t, input.Property{Name: "yarn.node-labels.enabled", Value: "true"},
+		input.Property{Name: queues + gpu, Value: "100"},
+		input.Property{Name: queues + "default.accessible-node-labels", Value: "gpu"},
+		input.Property{Name: queues + "default." + gpu, Value: "100"})
 	w.node("n1", 8192, 8)
 	w.plan(&input.SetLabels{Labels: []input.Label{{Name: "gpu", Exclusive: true}, {Name: "spot"}}})
 	a := w.replica().am(w.app())
@@ -274,8 +290,10 @@ func TestAskedLabels(t *testing.T) {
 		asks []*proto.ResourceRequestProto
 	}{
 		{"queue=default doesn't have permission to access all labels in resource request. labelExpression of resource request=spot. Queue labels=gpu", []*proto.ResourceRequestProto{labelled("*", "spot")}},
-		{"queue=default specified more than one node label in a node label expression, node label expression = gpu && spot", []*proto.ResourceRequestProto{labelled("*", "gpu && spot")}},
-		{"queue=default specified node label expression in a resource request has resource name = n1", []*proto.ResourceRequestProto{ask("*", 1, 1024), labelled("n1", "gpu")}},
+		{"queue=default specified more than one node label in a node label expression, node label expression = gpu && spot",
+			[]*proto.ResourceRequestProto{labelled("*", "gpu && spot")}},
+		{"queue=default specified node label expression in a resource request has resource name = n1",
+			[]*proto.ResourceRequestProto{ask("*", 1, 1024), labelled("n1", "gpu")}},
 	} {
 		_, err := a.try(asks(c.asks...))
 		if e := class(t, err, classInvalidLabel); e.Message != "Invalid resource request, "+c.text {
@@ -295,7 +313,8 @@ func TestAskedLabels(t *testing.T) {
 	if len(r.AllocatedContainers) != 1 || r.AllocatedContainers[0].GetNodeId().GetHost() != "n2" {
 		t.Fatalf("granted %v", r.AllocatedContainers)
 	}
-	if got, err := token.NewRing(w.st()).VerifyContainer(r.AllocatedContainers[0].GetContainerToken()); err != nil || got.Label != "gpu" {
+	if got, err := token.NewRing(w.st()).VerifyContainer(r.AllocatedContainers[0].GetContainerToken()); err != nil ||
+		got.Label != "gpu" {
 		t.Errorf("the token is for label %q, %v", got.Label, err)
 	}
 }
@@ -308,7 +327,8 @@ func TestToleratedAsks(t *testing.T) {
 	opportunistic := ask("*", 1, 0)
 	opportunistic.ExecutionTypeRequest.ExecutionType = proto.ExecutionTypeProto_OPPORTUNISTIC.Enum()
 	r := a.allocate(asks(opportunistic))
-	if len(r.AllocatedContainers) != 1 || r.AllocatedContainers[0].GetExecutionType() != proto.ExecutionTypeProto_GUARANTEED ||
+	if len(r.AllocatedContainers) != 1 ||
+		r.AllocatedContainers[0].GetExecutionType() != proto.ExecutionTypeProto_GUARANTEED ||
 		r.AllocatedContainers[0].GetResource().GetMemory() != 1024 {
 		t.Errorf("an opportunistic ask for no memory: %v", r.AllocatedContainers)
 	}
@@ -379,7 +399,8 @@ func TestNoLeader(t *testing.T) {
 		w.down = err
 		_, err := a.try(idle())
 		class(t, err, ipc.ClassStandby)
-		_, err = a.try(asks(ask("*", 1, -1))) // the request is invalid, but without the leader other errors cannot be excluded
+		// the request is invalid, but without the leader other errors cannot be excluded
+		_, err = a.try(asks(ask("*", 1, -1)))
 		class(t, err, ipc.ClassStandby)
 		_, err = a.Service.finish(ctx, a.call(), &proto.FinishApplicationMasterRequestProto{})
 		class(t, err, ipc.ClassStandby)
@@ -401,7 +422,8 @@ func TestFaults(t *testing.T) {
 	a := w.replica().am(w.app())
 	a.register()
 	for code, want := range map[input.Code]string{
-		input.NoSuchApplication: classAttemptNotFound, input.NoSuchAttempt: classAttemptNotFound, input.AlreadyEnded: classAttemptNotFound,
+		input.NoSuchApplication: classAttemptNotFound, input.NoSuchAttempt: classAttemptNotFound,
+		input.AlreadyEnded:  classAttemptNotFound,
 		input.NotRegistered: classNotRegistered, input.WrongResponse: classNotRegistered,
 		input.InvalidAsk: classInvalidAsk, input.NeverFits: classInvalidAsk, input.TooLarge: classInvalidAsk,
 		input.InvalidRelease: classInvalidRelease, input.InvalidBlacklist: classInvalidBlacklist,
@@ -415,7 +437,8 @@ func TestFaults(t *testing.T) {
 
 func TestExtraResourceTypes(t *testing.T) {
 	w := newWorld(t, input.Property{Name: "yarn.resource-types", Value: "yarn.io/gpu"},
-		input.Property{Name: "yarn.scheduler.capacity.resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"},
+		input.Property{Name: "yarn.scheduler.capacity.resource-calculator",
+			Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"},
 		input.Property{Name: "yarn.resource-types.yarn.io/gpu.maximum-allocation", Value: "4"})
 	w.plan(&input.RegisterNode{ID: yarn.NodeID{Host: "g", Port: 1}, Total: yarn.Resource{8192, 8, 2}})
 	a := w.replica().am(w.app())
@@ -424,7 +447,8 @@ func TestExtraResourceTypes(t *testing.T) {
 		t.Errorf("types %v, scheduled by %v", reg.ResourceTypes, reg.SchedulerResourceTypes)
 	}
 	k := ask("*", 1, 1024)
-	k.Capability.ResourceValueMap = []*proto.ResourceInformationProto{{Key: new("yarn.io/gpu"), Value: new(int64(1000)), Units: new("m")}}
+	k.Capability.ResourceValueMap = []*proto.ResourceInformationProto{
+		{Key: new("yarn.io/gpu"), Value: new(int64(1000)), Units: new("m")}}
 	r := a.allocate(asks(k))
 	if len(r.AllocatedContainers) != 1 {
 		t.Fatal("nothing granted")
@@ -439,7 +463,8 @@ func TestExtraResourceTypes(t *testing.T) {
 	}
 	k.Capability.ResourceValueMap[0].Value = new(int64(-1000))
 	_, err = a.try(asks(k))
-	if e := class(t, err, classInvalidAsk); !strings.Contains(e.Message, "Requested resource type=[yarn.io/gpu], Requested resource=<memory:1024, vCores:1, yarn.io/gpu: -1>") {
+	if e := class(t, err, classInvalidAsk); !strings.Contains(e.Message,
+		"Requested resource type=[yarn.io/gpu], Requested resource=<memory:1024, vCores:1, yarn.io/gpu: -1>") {
 		t.Errorf("message = %q, want YARN's text with yarn.io/gpu: -1", e.Message)
 	}
 	k.Capability.ResourceValueMap[0].Units = new("x")

@@ -76,7 +76,8 @@ func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Refusal) erro
 	}
 	queue, cluster := s.cfg.Maximum(st, app.Queue)
 	for i := range in.Asks {
-		if text := wire.AboveMaximum(in.Asks[i].Size, st.Nodes.MaximumAllocation(queue), cluster, st.Versions.Kinds()); text != "" && in.Asks[i].Count > 0 {
+		if text := wire.AboveMaximum(in.Asks[i].Size, st.Nodes.MaximumAllocation(queue), cluster,
+			st.Versions.Kinds()); text != "" && in.Asks[i].Count > 0 {
 			return refusal(classInvalidAsk, "%s", text)
 		}
 	}
@@ -84,8 +85,9 @@ func (s *Service) refused(a *attempt, in *input.Allocate, f *input.Refusal) erro
 }
 
 func belowZero(size yarn.Resource, kind int, kinds yarn.Kinds) error {
-	return refusal(classInvalidAsk, "Invalid resource request! Cannot allocate containers as requested resource is less than 0! "+
-		"Requested resource type=[%s], Requested resource=%s", kindName(kinds, kind), wire.ResourceText(size, kinds))
+	return refusal(classInvalidAsk,
+		"Invalid resource request! Cannot allocate containers as requested resource is less than 0! "+
+			"Requested resource type=[%s], Requested resource=%s", kindName(kinds, kind), wire.ResourceText(size, kinds))
 }
 
 func kindName(kinds yarn.Kinds, i int) string {

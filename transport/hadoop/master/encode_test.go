@@ -15,7 +15,8 @@ import (
 )
 
 // slow encodes a response with the generated messages.
-func slow(m *responseBuilder, r *input.AllocateReply, version int32, logs *proto.LogAggregationContextProto) *proto.AllocateResponseProto {
+func slow(m *responseBuilder, r *input.AllocateReply, version int32,
+	logs *proto.LogAggregationContextProto) *proto.AllocateResponseProto {
 	out := &proto.AllocateResponseProto{
 		ResponseId:          new(r.Response),
 		Limit:               wire.ResourceProto(r.Headroom, m.kinds),
@@ -110,10 +111,13 @@ func drawReply(t *rapid.T, id yarn.AttemptID, kinds int) *input.AllocateReply {
 		Nodes: rapid.Uint32Max(1<<20).Draw(t, "nodes"), Priority: rapid.Int32().Draw(t, "priority")}
 	for range rapid.IntRange(0, 3).Draw(t, "granted") {
 		reply.Granted = append(reply.Granted, input.Granted{
-			Container: yarn.ContainerID{App: id.App, Attempt: rapid.Uint32Range(1, 2).Draw(t, "attempt"), Number: rapid.Uint64Max(math.MaxInt64).Draw(t, "number")},
-			Key:       yarn.SchedulerKey{Priority: rapid.Int32().Draw(t, "ask"), AllocationID: rapid.Int64().Draw(t, "allocation")},
-			Node:      yarn.NodeID{Host: rapid.StringN(1, 8, -1).Draw(t, "host"), Port: rapid.Uint16().Draw(t, "port")},
-			HTTPPort:  rapid.Uint16().Draw(t, "http"), Size: resource("size", 0), AllocatedMillis: rapid.Int64Range(0, 1<<41).Draw(t, "at"),
+			Container: yarn.ContainerID{App: id.App, Attempt: rapid.Uint32Range(1, 2).Draw(t, "attempt"),
+				Number: rapid.Uint64Max(math.MaxInt64).Draw(t, "number")},
+			Key: yarn.SchedulerKey{Priority: rapid.Int32().Draw(t, "ask"),
+				AllocationID: rapid.Int64().Draw(t, "allocation")},
+			Node:     yarn.NodeID{Host: rapid.StringN(1, 8, -1).Draw(t, "host"), Port: rapid.Uint16().Draw(t, "port")},
+			HTTPPort: rapid.Uint16().Draw(t, "http"), Size: resource("size", 0),
+			AllocatedMillis: rapid.Int64Range(0, 1<<41).Draw(t, "at"),
 		})
 	}
 	return reply

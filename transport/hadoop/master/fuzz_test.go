@@ -16,10 +16,12 @@ func FuzzAllocate(f *testing.F) {
 	w := newWorld(f)
 	w.node("n1", 1<<20, 1000)
 	for _, req := range []*proto.AllocateRequestProto{
-		idle(), asks(ask("*", 2, 1024)), asks(ask("n1", 1, 1), ask("/default-rack", 1, 1), ask("*", 1, 1)), asks(ask("*", -1, -1)),
+		idle(), asks(ask("*", 2, 1024)), asks(ask("n1", 1, 1), ask("/default-rack", 1, 1), ask("*", 1, 1)),
+		asks(ask("*", -1, -1)),
 		{Release: []*proto.ContainerIdProto{{}}, ResponseId: new(int32(3)), Progress: new(float32(2))},
-		{UpdateRequests: []*proto.UpdateContainerRequestProto{{ContainerVersion: new(int32(0)), ContainerId: &proto.ContainerIdProto{},
-			UpdateType: proto.ContainerUpdateTypeProto_INCREASE_RESOURCE.Enum()}}},
+		{UpdateRequests: []*proto.UpdateContainerRequestProto{
+			{ContainerVersion: new(int32(0)), ContainerId: &proto.ContainerIdProto{},
+				UpdateType: proto.ContainerUpdateTypeProto_INCREASE_RESOURCE.Enum()}}},
 	} {
 		b, err := gproto.Marshal(req)
 		if err != nil {

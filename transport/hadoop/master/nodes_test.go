@@ -43,7 +43,8 @@ func TestNodeUpdates(t *testing.T) {
 	w.plan(&input.NodeHeartbeat{ID: n1, Unhealthy: true, Report: "disks"})
 	resp := a.allocate(idle())
 	hold(t, "unhealthy", newsOf(resp), "n1 NS_UNHEALTHY NODE_UNUSABLE")
-	if n := resp.UpdatedNodes[0]; n.GetHealthReport() != "disks" || n.GetHttpAddress() != "n1:8042" || n.GetRackName() != "/default-rack" || n.GetCapability().GetMemory() != 8192 {
+	if n := resp.UpdatedNodes[0]; n.GetHealthReport() != "disks" || n.GetHttpAddress() != "n1:8042" ||
+		n.GetRackName() != "/default-rack" || n.GetCapability().GetMemory() != 8192 {
 		t.Errorf("report %v", n)
 	}
 	if resp.GetNumClusterNodes() != 1 {
@@ -55,13 +56,16 @@ func TestNodeUpdates(t *testing.T) {
 	w.plan(&input.NodeHeartbeat{ID: n1})
 	w.plan(&input.DrainNode{ID: yarn.NodeID{Host: "n2", Port: 45454}, DeadlineMillis: w.now + 1_000_000})
 	resp = a.allocate(idle())
-	hold(t, "back, another leaves", newsOf(resp), "n1 NS_RUNNING NODE_USABLE", "n2 NS_DECOMMISSIONING NODE_DECOMMISSIONING")
-	if left := resp.UpdatedNodes[1].GetDecommissioningTimeout(); resp.UpdatedNodes[0].DecommissioningTimeout != nil || left < 990 || left > 1000 {
+	hold(t, "back, another leaves", newsOf(resp), "n1 NS_RUNNING NODE_USABLE",
+		"n2 NS_DECOMMISSIONING NODE_DECOMMISSIONING")
+	if left := resp.UpdatedNodes[1].GetDecommissioningTimeout(); resp.UpdatedNodes[0].DecommissioningTimeout != nil ||
+		left < 990 || left > 1000 {
 		t.Errorf("the drain ends in %d s, want about 1000; %v", left, resp.UpdatedNodes[0])
 	}
 	w.node("n3", 8192, 8)
 	hold(t, "a new one", a.news(), "n3 NS_RUNNING NODE_USABLE")
-	hold(t, "all at once", b.news(), "n1 NS_RUNNING NODE_USABLE", "n2 NS_DECOMMISSIONING NODE_DECOMMISSIONING", "n3 NS_RUNNING NODE_USABLE")
+	hold(t, "all at once", b.news(), "n1 NS_RUNNING NODE_USABLE", "n2 NS_DECOMMISSIONING NODE_DECOMMISSIONING",
+		"n3 NS_RUNNING NODE_USABLE")
 	w.plan(&input.SetNodeResource{ID: n1, Total: yarn.NewResource(4096, 4)})
 	hold(t, "another size", a.news())
 	a.register()

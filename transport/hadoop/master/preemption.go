@@ -17,12 +17,16 @@ func (m *responseBuilder) preemptionMessage(reply *input.AllocateReply) *proto.P
 	if len(reply.Preempted) == 0 {
 		return nil
 	}
-	contract := &proto.PreemptionContractProto{Resource: []*proto.PreemptionResourceRequestProto{{Resource: &proto.ResourceRequestProto{
-		Priority: &proto.PriorityProto{Priority: new(int32(undefinedPriority))}, ResourceName: new(yarn.Any),
-		Capability: wire.ResourceProto(reply.PreemptedUnit, m.kinds), NumContainers: new(reply.PreemptedUnits), RelaxLocality: new(true),
-		ExecutionTypeRequest: &proto.ExecutionTypeRequestProto{ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum(), EnforceExecutionType: new(false)}}}}}
+	contract := &proto.PreemptionContractProto{
+		Resource: []*proto.PreemptionResourceRequestProto{{Resource: &proto.ResourceRequestProto{
+			Priority: &proto.PriorityProto{Priority: new(int32(undefinedPriority))}, ResourceName: new(yarn.Any),
+			Capability: wire.ResourceProto(reply.PreemptedUnit, m.kinds), NumContainers: new(reply.PreemptedUnits),
+			RelaxLocality: new(true),
+			ExecutionTypeRequest: &proto.ExecutionTypeRequestProto{ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum(),
+				EnforceExecutionType: new(false)}}}}}
 	for i := range reply.Preempted {
-		contract.Container = append(contract.Container, &proto.PreemptionContainerProto{Id: wire.ContainerIDProto(reply.Preempted[i].Container)})
+		contract.Container = append(contract.Container,
+			&proto.PreemptionContainerProto{Id: wire.ContainerIDProto(reply.Preempted[i].Container)})
 	}
 	return &proto.PreemptionMessageProto{Contract: contract}
 }

@@ -40,8 +40,10 @@ func TestPreemptionMessage(t *testing.T) {
 		t.Fatalf("told: %v", m)
 	}
 	want := &proto.ResourceRequestProto{Priority: &proto.PriorityProto{Priority: new(int32(-1))}, ResourceName: new("*"),
-		Capability: wire.ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds()), NumContainers: new(int32(4)), RelaxLocality: new(true),
-		ExecutionTypeRequest: &proto.ExecutionTypeRequestProto{ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum(), EnforceExecutionType: new(false)}}
+		Capability: wire.ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds()), NumContainers: new(int32(4)),
+		RelaxLocality: new(true),
+		ExecutionTypeRequest: &proto.ExecutionTypeRequestProto{ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum(),
+			EnforceExecutionType: new(false)}}
 	if got := m.GetContract().GetResource()[0].GetResource(); !gproto.Equal(got, want) {
 		t.Errorf("the request is %v", got)
 	}

@@ -15,13 +15,15 @@ import (
 
 // register handles an AM's registration. An AM that registers again starts over with the containers
 // that it has; the planner handles that.
-func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.RegisterApplicationMasterRequestProto) (*proto.RegisterApplicationMasterResponseProto, error) {
+func (s *Service) register(ctx context.Context, c *ipc.Call,
+	req *proto.RegisterApplicationMasterRequestProto) (*proto.RegisterApplicationMasterResponseProto, error) {
 	who, err := caller(c)
 	if err != nil {
 		return nil, err
 	}
 	if len(req.GetPlacementConstraints()) > 0 {
-		return nil, refusal(ipc.ClassYarn, noConstraints, "placement constraints map", "RegisterApplicationMasterRequest", who.Attempt, "registerApplicationMaster")
+		return nil, refusal(ipc.ClassYarn, noConstraints, "placement constraints map", "RegisterApplicationMasterRequest",
+			who.Attempt, "registerApplicationMaster")
 	}
 	a, err := s.enter(ctx, who.Attempt, true)
 	if err != nil {
@@ -30,7 +32,8 @@ func (s *Service) register(ctx context.Context, c *ipc.Call, req *proto.Register
 	if err := s.cfg.Reader.Current(ctx); err != nil {
 		return nil, unavailable(err)
 	}
-	in := &input.RegisterAttempt{Attempt: a.id, Host: req.GetHost(), RPCPort: req.GetRpcPort(), TrackingURL: req.GetTrackingUrl(), HasResponse: true}
+	in := &input.RegisterAttempt{Attempt: a.id, Host: req.GetHost(), RPCPort: req.GetRpcPort(),
+		TrackingURL: req.GetTrackingUrl(), HasResponse: true}
 	if app := appOf(s.cfg.Reader.Fork(), a.id); app != nil {
 		in.Response = app.Response
 	}
@@ -118,7 +121,8 @@ func schedulerTypes(st *state.State) []proto.SchedulerResourceTypes {
 
 // finish handles an AM's unregistration. It returns true when the unregistration is committed, and
 // for every repetition. YARN first returns false, and its AMs ask again.
-func (s *Service) finish(ctx context.Context, c *ipc.Call, req *proto.FinishApplicationMasterRequestProto) (*proto.FinishApplicationMasterResponseProto, error) {
+func (s *Service) finish(ctx context.Context, c *ipc.Call,
+	req *proto.FinishApplicationMasterRequestProto) (*proto.FinishApplicationMasterResponseProto, error) {
 	who, err := caller(c)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,11 @@ import (
 func TestRegister(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 8192, 8)
-	acl := []*proto.ApplicationACLMapProto{{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_VIEW_APP.Enum(), Acl: new("bob staff")}}
-	submission, err := gproto.Marshal(&proto.ApplicationSubmissionContextProto{AmContainerSpec: &proto.ContainerLaunchContextProto{Application_ACLs: acl}})
+	acl := []*proto.ApplicationACLMapProto{{AccessType: proto.ApplicationAccessTypeProto_APPACCESS_VIEW_APP.Enum(),
+		Acl: new("bob staff")}}
+	submission,
+		err := gproto.Marshal(&proto.ApplicationSubmissionContextProto{
+		AmContainerSpec: &proto.ContainerLaunchContextProto{Application_ACLs: acl}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +38,8 @@ func TestRegister(t *testing.T) {
 		t.Errorf("registered: %v\nwant %v", r, want)
 	}
 	app := w.st().Apps.Get(w.st().Apps.ByID(a.id.App))
-	if app.State != yarn.AppRunning || app.Details().Host != "am-host/10.0.0.1" || app.RPCPort != -1 || app.Details().TrackingURL != "http://am/" {
+	if app.State != yarn.AppRunning || app.Details().Host != "am-host/10.0.0.1" || app.RPCPort != -1 ||
+		app.Details().TrackingURL != "http://am/" {
 		t.Errorf("application %+v", app)
 	}
 	if again := a.register(); !gproto.Equal(again, want) {
@@ -55,7 +59,8 @@ func TestRegisterClientKey(t *testing.T) {
 	}
 	a := secured(1).am(w.app())
 	key := a.register().ClientToAmTokenMasterKey
-	if kept := w.st().Apps.Get(w.st().Apps.ByID(a.id.App)).Details().ClientKey.Bytes; len(key) == 0 || !slices.Equal(key, kept) {
+	if kept := w.st().Apps.Get(w.st().Apps.ByID(a.id.App)).Details().ClientKey.Bytes; len(key) == 0 ||
+		!slices.Equal(key, kept) {
 		t.Errorf("it got a key of %d bytes; the state has one of %d", len(key), len(kept))
 	}
 	a.allocate(idle())
@@ -66,7 +71,8 @@ func TestRegisterClientKey(t *testing.T) {
 	if again := secured(2).am(a.id).register().ClientToAmTokenMasterKey; !slices.Equal(again, key) {
 		t.Error("another replica gives another key")
 	}
-	if other := secured(3).am(w.app()).register().ClientToAmTokenMasterKey; len(other) != len(key) || slices.Equal(other, key) {
+	if other := secured(3).am(w.app()).register().ClientToAmTokenMasterKey; len(other) != len(key) ||
+		slices.Equal(other, key) {
 		t.Error("another application has the same key, or none")
 	}
 }
@@ -85,7 +91,8 @@ func TestRegisterRefused(t *testing.T) {
 	w := newWorld(t)
 	r := w.replica()
 	a := r.am(w.app())
-	_, err := a.Service.register(ctx, a.call(), &proto.RegisterApplicationMasterRequestProto{PlacementConstraints: []*proto.PlacementConstraintMapEntryProto{{}}})
+	_, err := a.Service.register(ctx, a.call(),
+		&proto.RegisterApplicationMasterRequestProto{PlacementConstraints: []*proto.PlacementConstraintMapEntryProto{{}}})
 	class(t, err, ipc.ClassYarn)
 	none := r.am(yarn.AttemptID{App: yarn.ApplicationID{ClusterTimestamp: a.id.App.ClusterTimestamp, Seq: 99}, Attempt: 1})
 	_, err = none.Service.register(ctx, none.call(), &proto.RegisterApplicationMasterRequestProto{})
@@ -128,19 +135,23 @@ func TestNextAttemptGetsWhatIsKept(t *testing.T) {
 	b := r.am(yarn.AttemptID{App: a.id.App, Attempt: 2})
 	reg := b.register()
 	if len(reg.ContainersFromPreviousAttempts) != 3 || len(reg.NmTokensFromPreviousAttempts) != 2 {
-		t.Fatalf("%d containers kept, %d NM tokens", len(reg.ContainersFromPreviousAttempts), len(reg.NmTokensFromPreviousAttempts))
+		t.Fatalf("%d containers kept, %d NM tokens", len(reg.ContainersFromPreviousAttempts),
+			len(reg.NmTokensFromPreviousAttempts))
 	}
 	for _, nm := range reg.NmTokensFromPreviousAttempts {
-		if at, err := token.NewRing(w.st()).VerifyNM(nm.GetToken().GetIdentifier(), nm.GetToken().GetPassword()); err != nil || at.Attempt != b.id {
+		if at, err := token.NewRing(w.st()).VerifyNM(nm.GetToken().GetIdentifier(),
+			nm.GetToken().GetPassword()); err != nil || at.Attempt != b.id {
 			t.Errorf("NM token %+v, %v", at, err)
 		}
 	}
 	resp := b.allocate(asks(ask("*", 1, 1024)))
 	if len(resp.AllocatedContainers) != 1 || len(resp.NmTokens) != 0 {
-		t.Errorf("%d containers, %d NM tokens for a node whose token it has", len(resp.AllocatedContainers), len(resp.NmTokens))
+		t.Errorf("%d containers, %d NM tokens for a node whose token it has", len(resp.AllocatedContainers),
+			len(resp.NmTokens))
 	}
 	// The new attempt may release a container of the previous one.
-	if resp = b.allocate(&proto.AllocateRequestProto{Release: []*proto.ContainerIdProto{got[0].GetId()}}); len(resp.CompletedContainerStatuses) != 1 {
+	if resp = b.allocate(&proto.AllocateRequestProto{Release: []*proto.ContainerIdProto{got[0].GetId()}}); len(
+		resp.CompletedContainerStatuses) != 1 {
 		t.Errorf("released: %v", resp.CompletedContainerStatuses)
 	}
 }
@@ -164,7 +175,8 @@ func TestUnmanagedRestart(t *testing.T) {
 			want = 2
 		}
 		reg := a.register()
-		if kept, tokens := len(reg.ContainersFromPreviousAttempts), len(reg.NmTokensFromPreviousAttempts); kept != want || tokens != want/2 {
+		if kept, tokens := len(reg.ContainersFromPreviousAttempts), len(reg.NmTokensFromPreviousAttempts); kept != want ||
+			tokens != want/2 {
 			t.Errorf("keep %v: %d containers and %d NM tokens, want %d and one for their node", keep, kept, tokens, want)
 		}
 		if resp := a.allocate(asks(ask("*", 1, 1024))); len(resp.AllocatedContainers) != 1 {
@@ -180,7 +192,8 @@ func TestFinish(t *testing.T) {
 	a := r.am(w.app())
 	finish := func() (*proto.FinishApplicationMasterResponseProto, error) {
 		return r.Service.finish(ctx, a.call(), &proto.FinishApplicationMasterRequestProto{
-			Diagnostics: new("all done"), TrackingUrl: new("http://history/"), FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()})
+			Diagnostics: new("all done"), TrackingUrl: new("http://history/"),
+			FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()})
 	}
 	_, err := finish()
 	class(t, err, classNotRegistered)
@@ -191,7 +204,8 @@ func TestFinish(t *testing.T) {
 		}
 	}
 	app := w.st().Apps.Get(w.st().Apps.ByID(a.id.App))
-	if app.State != yarn.AppFinished || app.Final != yarn.FinalSucceeded || app.Details().Diagnostics != "all done" || app.Details().TrackingURL != "http://history/" {
+	if app.State != yarn.AppFinished || app.Final != yarn.FinalSucceeded || app.Details().Diagnostics != "all done" ||
+		app.Details().TrackingURL != "http://history/" {
 		t.Errorf("application %+v", app)
 	}
 	_, err = a.try(idle())
@@ -206,7 +220,8 @@ func TestFinishKilledApplication(t *testing.T) {
 	a := w.replica().am(w.app())
 	a.register()
 	w.plan(&input.KillApplication{ID: a.id.App})
-	if got, err := a.Service.finish(ctx, a.call(), &proto.FinishApplicationMasterRequestProto{}); err != nil || !got.GetIsUnregistered() {
+	if got, err := a.Service.finish(ctx, a.call(), &proto.FinishApplicationMasterRequestProto{}); err != nil ||
+		!got.GetIsUnregistered() {
 		t.Errorf("finish: %v, %v", got, err)
 	}
 	w.node("n1", 4096, 8)
@@ -229,7 +244,9 @@ func TestCallsAfterFinish(t *testing.T) {
 	a.register()
 	a.allocate(asks(ask("*", 1, 1024)))
 	for range 2 {
-		got, err := r.Service.finish(ctx, a.call(), &proto.FinishApplicationMasterRequestProto{FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()})
+		got, err := r.Service.finish(ctx, a.call(),
+			&proto.FinishApplicationMasterRequestProto{
+				FinalApplicationStatus: proto.FinalApplicationStatusProto_APP_SUCCEEDED.Enum()})
 		if err != nil || !got.GetIsUnregistered() {
 			t.Fatalf("finish: %v, %v", got, err)
 		}

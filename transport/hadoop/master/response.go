@@ -24,7 +24,8 @@ type responseBuilder struct {
 // newResponse returns a builder for one answer. The caller must call close.
 func (s *Service) newResponse(a *attempt) *responseBuilder {
 	st := s.cfg.Reader.Fork()
-	m := &responseBuilder{Service: s, st: st, ring: token.NewRing(st), kinds: st.Versions.Kinds(), a: a, pages: s.buffers.Get().(*pages)}
+	m := &responseBuilder{Service: s, st: st, ring: token.NewRing(st), kinds: st.Versions.Kinds(), a: a,
+		pages: s.buffers.Get().(*pages)}
 	m.pages.size = m.pages.size[:0]
 	return m
 }

@@ -37,7 +37,8 @@ func (s *signer) sign(b, identifier []byte) []byte {
 type signing struct{ last atomic.Pointer[signer] }
 
 func (s *signing) of(key state.MasterKey) *signer {
-	if p := s.last.Load(); p != nil && p.key.ID == key.ID && p.key.Algorithm == key.Algorithm && bytes.Equal(p.key.Bytes, key.Bytes) {
+	if p := s.last.Load(); p != nil && p.key.ID == key.ID && p.key.Algorithm == key.Algorithm &&
+		bytes.Equal(p.key.Bytes, key.Bytes) {
 		return p
 	}
 	p := newSigner(key)

@@ -175,7 +175,8 @@ func TestWhenNMTokensAreSent(t *testing.T) {
 	one := func(what string, want int) *proto.AllocateResponseProto {
 		t.Helper()
 		resp := a.allocate(asks(ask("n1", 1, 1024), ask("/default-rack", 1, 1024), ask("*", 1, 1024)))
-		if len(resp.AllocatedContainers) != 1 || resp.AllocatedContainers[0].GetNodeId().GetHost() != "n1" || len(resp.NmTokens) != want {
+		if len(resp.AllocatedContainers) != 1 || resp.AllocatedContainers[0].GetNodeId().GetHost() != "n1" ||
+			len(resp.NmTokens) != want {
 			t.Fatalf("%s: %d NM tokens, want %d; containers %v", what, len(resp.NmTokens), want, resp.AllocatedContainers)
 		}
 		return resp
@@ -187,7 +188,8 @@ func TestWhenNMTokensAreSent(t *testing.T) {
 	w.apply(&event.KeyActivated{Which: yarn.KeyNM})
 	resp := one("a new key", 1)
 	nm := resp.NmTokens[0].GetToken()
-	if at, err := token.NewRing(w.st()).VerifyNM(nm.GetIdentifier(), nm.GetPassword()); err != nil || at.KeyID != w.st().Keys(yarn.KeyNM).Current.ID {
+	if at, err := token.NewRing(w.st()).VerifyNM(nm.GetIdentifier(), nm.GetPassword()); err != nil ||
+		at.KeyID != w.st().Keys(yarn.KeyNM).Current.ID {
 		t.Errorf("token of key %d, %v", at.KeyID, err)
 	}
 	one("the same key", 0)

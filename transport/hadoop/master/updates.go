@@ -35,7 +35,8 @@ func readUpdate(p *proto.UpdateContainerRequestProto, kinds yarn.Kinds) input.Up
 }
 
 // updateErrors returns the errors for requested changes that were not granted.
-func (m *responseBuilder) updateErrors(list []*proto.UpdateContainerRequestProto, reply *input.AllocateReply) []*proto.UpdateContainerErrorProto {
+func (m *responseBuilder) updateErrors(list []*proto.UpdateContainerRequestProto,
+	reply *input.AllocateReply) []*proto.UpdateContainerErrorProto {
 	if len(list) == 0 {
 		return nil
 	}

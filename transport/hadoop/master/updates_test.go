@@ -13,7 +13,8 @@ import (
 )
 
 // change returns a request to update a container.
-func change(c *proto.ContainerIdProto, version int32, to proto.ContainerUpdateTypeProto, mb int64, vcores int32) *proto.UpdateContainerRequestProto {
+func change(c *proto.ContainerIdProto, version int32, to proto.ContainerUpdateTypeProto, mb int64,
+	vcores int32) *proto.UpdateContainerRequestProto {
 	return &proto.UpdateContainerRequestProto{ContainerVersion: new(version), ContainerId: c, UpdateType: &to,
 		Capability: &proto.ResourceProto{Memory: new(mb), VirtualCores: new(vcores)}}
 }
@@ -42,15 +43,19 @@ func TestContainersChangeTheirSize(t *testing.T) {
 	}{{increase, 4096, 1}, {decrease, 2048, 1}, {increase, 3072, 1}} {
 		r := a.allocate(changes(change(c, int32(i), step.to, step.mb, step.vcores)))
 		if len(r.UpdateErrors) != 0 || len(r.UpdatedContainers) != 1 || len(r.AllocatedContainers) != 0 {
-			t.Fatalf("step %d: errors %v, updated %v, allocated %v", i, r.UpdateErrors, r.UpdatedContainers, r.AllocatedContainers)
+			t.Fatalf("step %d: errors %v, updated %v, allocated %v", i, r.UpdateErrors, r.UpdatedContainers,
+				r.AllocatedContainers)
 		}
 		u := r.UpdatedContainers[0]
-		if got := u.GetContainer(); u.GetUpdateType() != step.to || !gproto.Equal(got.GetId(), c) || got.GetVersion() != int32(i+1) ||
-			got.GetResource().GetMemory() != step.mb || got.GetResource().GetVirtualCores() != step.vcores || got.GetNodeHttpAddress() == "" {
+		if got := u.GetContainer(); u.GetUpdateType() != step.to || !gproto.Equal(got.GetId(), c) ||
+			got.GetVersion() != int32(i+1) ||
+			got.GetResource().GetMemory() != step.mb || got.GetResource().GetVirtualCores() != step.vcores ||
+			got.GetNodeHttpAddress() == "" {
 			t.Errorf("step %d: %v", i, u)
 		}
 		tok, err := token.NewRing(w.st()).VerifyContainer(u.GetContainer().GetContainerToken())
-		if err != nil || tok.Version != int32(i+1) || tok.Size[yarn.Memory] != step.mb || tok.Size[yarn.VCores] != int64(step.vcores) {
+		if err != nil || tok.Version != int32(i+1) || tok.Size[yarn.Memory] != step.mb ||
+			tok.Size[yarn.VCores] != int64(step.vcores) {
 			t.Errorf("step %d: token %+v, %v", i, tok, err)
 		}
 		if r := a.allocate(asks()); len(r.UpdatedContainers) != 0 {
@@ -70,8 +75,10 @@ func TestUpdateErrors(t *testing.T) {
 		t.Fatalf("allocate with a decrease: %d updated containers, want 1: %v", len(r.UpdatedContainers), r)
 	}
 	unknown := wire.ContainerIDProto(yarn.ContainerID{App: a.id.App, Attempt: 1, Number: 99})
-	promote, demote := change(c, 1, proto.ContainerUpdateTypeProto_PROMOTE_EXECUTION_TYPE, 0, 0), change(c, 1, proto.ContainerUpdateTypeProto_DEMOTE_EXECUTION_TYPE, 0, 0)
-	promote.ExecutionType, demote.ExecutionType = proto.ExecutionTypeProto_GUARANTEED.Enum(), proto.ExecutionTypeProto_OPPORTUNISTIC.Enum()
+	promote, demote := change(c, 1, proto.ContainerUpdateTypeProto_PROMOTE_EXECUTION_TYPE, 0, 0),
+		change(c, 1, proto.ContainerUpdateTypeProto_DEMOTE_EXECUTION_TYPE, 0, 0)
+	promote.ExecutionType, demote.ExecutionType = proto.ExecutionTypeProto_GUARANTEED.Enum(),
+		proto.ExecutionTypeProto_OPPORTUNISTIC.Enum()
 	none := change(c, 1, increase, 0, 0)
 	none.Capability = nil
 	for _, u := range []struct {
@@ -98,12 +105,15 @@ func TestUpdateErrors(t *testing.T) {
 		switch got := r.UpdateErrors; {
 		case u.reason == "" && len(got) != 0:
 			t.Errorf("%s: %v, want nothing", u.name, got)
-		case u.reason != "" && (len(got) != 1 || got[0].GetReason() != u.reason || got[0].GetCurrentContainerVersion() != u.version || !gproto.Equal(got[0].GetUpdateRequest(), u.req)):
+		case u.reason != "" && (len(got) != 1 || got[0].GetReason() != u.reason ||
+			got[0].GetCurrentContainerVersion() != u.version || !gproto.Equal(got[0].GetUpdateRequest(), u.req)):
 			t.Errorf("%s: %v, want %s of version %d", u.name, got, u.reason, u.version)
 		}
 	}
-	r := a.allocate(changes(change(c, 1, increase, 9000, 1), change(c, 1, increase, 2048, 1), change(c, 1, increase, 3072, 1)))
-	if len(r.UpdateErrors) != 2 || r.UpdateErrors[1].GetReason() != input.UpdateOutstanding || len(r.UpdatedContainers) != 1 || r.UpdatedContainers[0].Container.GetResource().GetMemory() != 2048 {
+	r := a.allocate(changes(change(c, 1, increase, 9000, 1), change(c, 1, increase, 2048, 1),
+		change(c, 1, increase, 3072, 1)))
+	if len(r.UpdateErrors) != 2 || r.UpdateErrors[1].GetReason() != input.UpdateOutstanding ||
+		len(r.UpdatedContainers) != 1 || r.UpdatedContainers[0].Container.GetResource().GetMemory() != 2048 {
 		t.Errorf("several of one container: %v, %v", r.UpdateErrors, r.UpdatedContainers)
 	}
 }

@@ -22,7 +22,8 @@ type port struct {
 
 func (r *replica) port() port {
 	cfg := ipc.DefaultConfig()
-	cfg.Logger, cfg.Protocols, cfg.Auth, cfg.Password = hclog.NewNullLogger(), []ipc.Protocol{r.Protocol()}, ipc.AuthToken, r.Password
+	cfg.Logger, cfg.Protocols, cfg.Auth, cfg.Password = hclog.NewNullLogger(), []ipc.Protocol{r.Protocol()},
+		ipc.AuthToken, r.Password
 	server, err := ipc.Open(cfg)
 	if err != nil {
 		r.tb.Fatal(err)
@@ -71,7 +72,8 @@ func TestOverTheWire(t *testing.T) {
 
 func life(c *ipc.Client, to ipc.Target) error {
 	var reg proto.RegisterApplicationMasterResponseProto
-	if err := c.Call(ctx, to, "registerApplicationMaster", &proto.RegisterApplicationMasterRequestProto{Host: new("h")}, &reg); err != nil {
+	if err := c.Call(ctx, to, "registerApplicationMaster", &proto.RegisterApplicationMasterRequestProto{Host: new("h")},
+		&reg); err != nil {
 		return err
 	}
 	got := 0
@@ -88,7 +90,8 @@ func life(c *ipc.Client, to ipc.Target) error {
 		return fmt.Errorf("%d containers, want 40", got)
 	}
 	var end proto.FinishApplicationMasterResponseProto
-	if err := c.Call(ctx, to, "finishApplicationMaster", &proto.FinishApplicationMasterRequestProto{}, &end); err != nil || !end.GetIsUnregistered() {
+	if err := c.Call(ctx, to, "finishApplicationMaster", &proto.FinishApplicationMasterRequestProto{}, &end); err != nil ||
+		!end.GetIsUnregistered() {
 		return fmt.Errorf("finish: %v, %w", &end, err)
 	}
 	return nil

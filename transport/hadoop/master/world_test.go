@@ -168,13 +168,15 @@ func (w *world) apply(e event.Event) {
 func (w *world) newKey(k yarn.KeyKind) {
 	w.tb.Helper()
 	id := w.st().Meta.NextKey + 1
-	w.apply(&event.MasterKeyCreated{Which: k, ID: id, Bytes: []byte{byte(id), 2, 3, 4, 5, 6, 7, 8}, ActivateMillis: w.now + 1000})
+	w.apply(&event.MasterKeyCreated{Which: k, ID: id, Bytes: []byte{byte(id), 2, 3, 4, 5, 6, 7, 8},
+		ActivateMillis: w.now + 1000})
 }
 
 func (w *world) node(host string, memory, vcores int64) yarn.NodeID {
 	w.tb.Helper()
 	id := yarn.NodeID{Host: host, Port: 45454}
-	w.plan(&input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(memory, vcores), Version: "3.4.2"})
+	w.plan(&input.RegisterNode{ID: id, HTTPPort: 8042, Rack: "/default-rack", Total: yarn.NewResource(memory, vcores),
+		Version: "3.4.2"})
 	return id
 }
 
@@ -186,7 +188,8 @@ func (w *world) app(change ...func(*input.SubmitApplication)) yarn.AttemptID {
 		id := w.node("passing", 1024, 1)
 		defer w.plan(&input.UnregisterNode{ID: id})
 	}
-	in := &input.SubmitApplication{User: "alice", Queue: "default", Unmanaged: true, MaxAttempts: 2, PrioritySet: true, Priority: 0}
+	in := &input.SubmitApplication{User: "alice", Queue: "default", Unmanaged: true, MaxAttempts: 2,
+		PrioritySet: true, Priority: 0}
 	for _, f := range change {
 		f(in)
 	}
@@ -212,7 +215,8 @@ func (r *replica) am(id yarn.AttemptID) *am {
 }
 
 func (a *am) call() *ipc.Call {
-	return &ipc.Call{Caller: &ipc.Caller{User: a.id.String(), Kind: ipc.KindToken, Identifier: token.AMRM{Attempt: a.id, KeyID: a.key}.Bytes()}}
+	return &ipc.Call{Caller: &ipc.Caller{User: a.id.String(), Kind: ipc.KindToken,
+		Identifier: token.AMRM{Attempt: a.id, KeyID: a.key}.Bytes()}}
 }
 
 func (a *am) register() *proto.RegisterApplicationMasterResponseProto {
@@ -257,7 +261,8 @@ func (a *am) allocate(req *proto.AllocateRequestProto) *proto.AllocateResponsePr
 	if err != nil {
 		a.tb.Fatal(err)
 	}
-	if want := a.last + 1; r.GetResponseId() != want && (a.last > 0 || r.GetResponseId() == 0) { // after a second registration the ids do not start at 1
+	// after a second registration the ids do not start at 1
+	if want := a.last + 1; r.GetResponseId() != want && (a.last > 0 || r.GetResponseId() == 0) {
 		a.tb.Fatalf("response %d, want %d", r.GetResponseId(), want)
 	}
 	a.last = r.GetResponseId()
@@ -268,8 +273,9 @@ func ask(name string, count int32, memory int64) *proto.ResourceRequestProto {
 	return &proto.ResourceRequestProto{
 		Priority: &proto.PriorityProto{Priority: new(int32(5))}, ResourceName: new(name), NumContainers: new(count),
 		Capability: &proto.ResourceProto{Memory: new(memory), VirtualCores: new(int32(1))}, RelaxLocality: new(true),
-		ExecutionTypeRequest: &proto.ExecutionTypeRequestProto{ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum(), EnforceExecutionType: new(true)},
-		AllocationRequestId:  new(int64(7)),
+		ExecutionTypeRequest: &proto.ExecutionTypeRequestProto{ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum(),
+			EnforceExecutionType: new(true)},
+		AllocationRequestId: new(int64(7)),
 	}
 }
 

@@ -26,7 +26,8 @@ import (
 	"rmd/transport/hadoop/tracker"
 )
 
-var record = flag.String("record", "", "write the protocols of a release of Hadoop to testdata, from a file x.y.z with the output of interop/descriptors")
+var record = flag.String("record", "",
+	"write the protocols of a release of Hadoop to testdata, from a file x.y.z with the output of interop/descriptors")
 
 // releases is the folder of one file for each release of Hadoop. A line is a field, a value of an
 // enum, or a method.
@@ -37,8 +38,10 @@ const releases = "testdata/releases"
 var roots = []string{
 	"RpcRequestHeaderProto", "RpcResponseHeaderProto", "RpcSaslProto", "IpcConnectionContextProto", "RequestHeaderProto",
 	"CredentialsProto", "TokenProto",
-	"NMTokenIdentifierProto", "AMRMTokenIdentifierProto", "ContainerTokenIdentifierProto", "ClientToAMTokenIdentifierProto", "YARNDelegationTokenIdentifierProto",
-	"ApplicationStateDataProto", "ApplicationAttemptStateDataProto", "EpochProto", "AMRMTokenSecretManagerStateProto", "RMDelegationTokenIdentifierDataProto",
+	"NMTokenIdentifierProto", "AMRMTokenIdentifierProto", "ContainerTokenIdentifierProto",
+	"ClientToAMTokenIdentifierProto", "YARNDelegationTokenIdentifierProto",
+	"ApplicationStateDataProto", "ApplicationAttemptStateDataProto", "EpochProto", "AMRMTokenSecretManagerStateProto",
+	"RMDelegationTokenIdentifierDataProto",
 	"VersionProto", "MasterKeyProto",
 }
 
@@ -57,7 +60,8 @@ type protocols struct {
 }
 
 func index(files []*descriptorpb.FileDescriptorProto) *protocols {
-	p := &protocols{messages: map[string]*descriptorpb.DescriptorProto{}, enums: map[string]*descriptorpb.EnumDescriptorProto{}, seen: map[string]bool{}}
+	p := &protocols{messages: map[string]*descriptorpb.DescriptorProto{},
+		enums: map[string]*descriptorpb.EnumDescriptorProto{}, seen: map[string]bool{}}
 	for _, f := range files {
 		p.pkgs = append(p.pkgs, "."+f.GetPackage()+".")
 		p.services = append(p.services, f.GetService()...)
@@ -66,7 +70,8 @@ func index(files []*descriptorpb.FileDescriptorProto) *protocols {
 	return p
 }
 
-func (p *protocols) types(outer string, messages []*descriptorpb.DescriptorProto, enums []*descriptorpb.EnumDescriptorProto) {
+func (p *protocols) types(outer string, messages []*descriptorpb.DescriptorProto,
+	enums []*descriptorpb.EnumDescriptorProto) {
 	for _, e := range enums {
 		p.enums[outer+e.GetName()] = e
 	}
@@ -113,7 +118,8 @@ func (p *protocols) message(name string) {
 
 // absent returns the value of an absent field, unless it is the one that every such field has.
 func (p *protocols) absent(kind, def string) string {
-	if values := p.enums[kind].GetValue(); def == "" || def == "0" || def == "false" || len(values) > 0 && def == values[0].GetName() {
+	if values := p.enums[kind].GetValue(); def == "" || def == "0" || def == "false" ||
+		len(values) > 0 && def == values[0].GetName() {
 		return ""
 	}
 	if kind == "string" {
@@ -164,7 +170,8 @@ func TestRecordRelease(t *testing.T) {
 		p.message(name)
 	}
 	slices.Sort(p.lines)
-	if err := os.WriteFile(filepath.Join(releases, filepath.Base(*record)+".txt"), []byte(strings.Join(p.lines, "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(releases, filepath.Base(*record)+".txt"),
+		[]byte(strings.Join(p.lines, "\n")+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -191,7 +198,8 @@ func ours(t *testing.T) map[string]bool {
 // served returns the names of the methods that rmd serves, by service.
 func served() map[string]map[string]ipc.Method {
 	out := map[string]map[string]ipc.Method{}
-	for _, p := range append(new(admin.Service).Protocols(), new(client.Service).Protocol(), new(master.Service).Protocol(), new(tracker.Service).Protocol()) {
+	for _, p := range append(new(admin.Service).Protocols(), new(client.Service).Protocol(),
+		new(master.Service).Protocol(), new(tracker.Service).Protocol()) {
 		name := strings.TrimSuffix(p.Name[strings.LastIndexByte(p.Name, '.')+1:], "PB")
 		out[name+"Service"] = p.Methods
 	}

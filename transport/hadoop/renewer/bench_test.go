@@ -19,15 +19,18 @@ func BenchmarkLook(b *testing.B) {
 	const tokens, services = 10_000, 10
 	st := state.New()
 	for n := range uint32(tokens) {
-		of := event.AppToken{Kind: apptoken.KindHDFS, Service: fmt.Sprint("nn", n%services), Identifier: fmt.Append(nil, n), MaxMillis: 7 * 86_400_000}
-		for _, e := range []event.Event{&event.TokensAdded{App: n + 1, Tokens: []event.AppToken{of}}, &event.TokenRenewed{Token: n + 1, EndMillis: 86_400_000, NextMillis: int64(n)}} {
+		of := event.AppToken{Kind: apptoken.KindHDFS, Service: fmt.Sprint("nn", n%services), Identifier: fmt.Append(nil, n),
+			MaxMillis: 7 * 86_400_000}
+		for _, e := range []event.Event{&event.TokensAdded{App: n + 1, Tokens: []event.AppToken{of}},
+			&event.TokenRenewed{Token: n + 1, EndMillis: 86_400_000, NextMillis: int64(n)}} {
 			if _, why := st.AppTokens.Apply(e, 1, func(uint32) bool { return true }); why != "" {
 				b.Fatal(why)
 			}
 		}
 	}
 	now := time.UnixMilli(tokens)
-	cfg := Config{Logger: hclog.NewNullLogger(), Submitter: &cluster{}, Reader: &cluster{}, Services: &nameNode{}, Final: func(error) bool { return false }}
+	cfg := Config{Logger: hclog.NewNullLogger(), Submitter: &cluster{}, Reader: &cluster{}, Services: &nameNode{},
+		Final: func(error) bool { return false }}
 	cfg.Defaults()
 	cfg.Policy.ThreadsMax, cfg.Now = services*cfg.PerSecond, func() time.Time { return now }
 	r, err := New(cfg)

@@ -26,8 +26,10 @@ func (r *Renewer) serve(ctx context.Context, st *state.State, t *apptoken.Token)
 	}
 	if err != nil {
 		final := errors.Is(err, errOwn) || r.cfg.Final(err)
-		r.cfg.Logger.Warn("call for a token failed", "token", t.Number, "kind", t.Kind, "service", t.Service, "phase", t.Phase, "final", final, "error", err)
-		in = &input.TokenCallFailed{Token: t.Number, Final: final, AgainMillis: r.again(t.Failures, waits, r.leftOf(t)).Milliseconds(), Why: r.failure(t, err)}
+		r.cfg.Logger.Warn("call for a token failed", "token", t.Number, "kind", t.Kind, "service", t.Service, "phase",
+			t.Phase, "final", final, "error", err)
+		in = &input.TokenCallFailed{Token: t.Number, Final: final,
+			AgainMillis: r.again(t.Failures, waits, r.leftOf(t)).Milliseconds(), Why: r.failure(t, err)}
 	}
 	_ = r.cfg.Job.Done(err)
 	r.report(ctx, in)
@@ -99,7 +101,8 @@ func (r *Renewer) renewOwn(ctx context.Context, st *state.State, t *apptoken.Tok
 	if d == nil {
 		return 0, errOwn
 	}
-	reply, _, err := r.cfg.Submitter.Do(ctx, input.Request{Input: &input.RenewDelegationToken{Sequence: d.Sequence, By: d.Renewer}})
+	reply, _, err := r.cfg.Submitter.Do(ctx,
+		input.Request{Input: &input.RenewDelegationToken{Sequence: d.Sequence, By: d.Renewer}})
 	if err != nil {
 		return 0, fmt.Errorf("renew in this cluster: %w", err)
 	}
@@ -116,7 +119,9 @@ func (r *Renewer) cancelOwn(ctx context.Context, st *state.State, t *apptoken.To
 		return nil
 	}
 	// A refusal says that the token has ended meanwhile.
-	if _, _, err := r.cfg.Submitter.Do(ctx, input.Request{Input: &input.CancelDelegationToken{Sequence: d.Sequence, By: d.Renewer}}); err != nil {
+	if _, _,
+		err := r.cfg.Submitter.Do(ctx, input.Request{
+		Input: &input.CancelDelegationToken{Sequence: d.Sequence, By: d.Renewer}}); err != nil {
 		return fmt.Errorf("cancel in this cluster: %w", err)
 	}
 	return nil
@@ -137,7 +142,8 @@ func (r *Renewer) fetch(ctx context.Context, user string) (*input.TokensFetched,
 		if err != nil {
 			return nil, fmt.Errorf("the new token of %s: %w", t.Service, err)
 		}
-		in.List = append(in.List, input.AppToken{Kind: t.Kind, Service: t.Service, Identifier: t.Identifier, Password: t.Password, MaxMillis: max(id.MaxMillis, 0)})
+		in.List = append(in.List, input.AppToken{Kind: t.Kind, Service: t.Service, Identifier: t.Identifier,
+			Password: t.Password, MaxMillis: max(id.MaxMillis, 0)})
 	}
 	in.Credentials = (&token.Credentials{Tokens: list}).Bytes()
 	return in, nil
@@ -155,7 +161,8 @@ func (r *Renewer) fetchFirst(ctx context.Context, st *state.State, h *apptoken.H
 	_ = r.cfg.Job.Done(err)
 	if err != nil {
 		r.cfg.Logger.Warn("no token of the file system", "application", id, "error", err)
-		r.report(ctx, &input.TokenFetchFailed{App: id, AgainMillis: r.again(h.Failures, h.Waits, noLimit).Milliseconds(), Why: "Failed to get a token of the file system: " + err.Error()})
+		r.report(ctx, &input.TokenFetchFailed{App: id, AgainMillis: r.again(h.Failures, h.Waits, noLimit).Milliseconds(),
+			Why: "Failed to get a token of the file system: " + err.Error()})
 		return
 	}
 	in.App = id

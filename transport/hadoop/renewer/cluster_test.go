@@ -69,7 +69,8 @@ func (n *nameNode) issue(user, renewer string, every, life time.Duration) token.
 	k := &issuedToken{every: every, max: time.Now().Add(life)}
 	id := fmt.Sprintf("%d@%s/%s/%s/%d", len(n.issued)+1, n.service, user, renewer, k.max.UnixMilli())
 	n.issued[id] = k
-	return token.Token{Alias: id, Kind: apptoken.KindHDFS, Service: n.service, Identifier: []byte(id), Password: []byte("secret")}
+	return token.Token{Alias: id, Kind: apptoken.KindHDFS, Service: n.service, Identifier: []byte(id),
+		Password: []byte("secret")}
 }
 
 func identify(t token.Token) (token.Delegation, error) {
@@ -207,7 +208,8 @@ func play(t *testing.T, site []string, story func(c *cluster)) {
 		c := &cluster{T: t, nn: nn, services: nn, policy: policy, changed: make(chan struct{}, 1)}
 		c.elect(state.New())
 		c.do(&input.InitCluster{ClusterID: "c", ClusterTimestamp: 77, Entropy: make([]byte, 32), Properties: []input.Property{
-			{Name: "yarn.scheduler.capacity.root.queues", Value: "a"}, {Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}}})
+			{Name: "yarn.scheduler.capacity.root.queues", Value: "a"},
+			{Name: "yarn.scheduler.capacity.root.a.capacity", Value: "100"}}})
 		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "r", Total: yarn.NewResource(8192, 8)})
 		defer func() { c.stop() }()
 		story(c)
@@ -221,9 +223,15 @@ func (c *cluster) elect(st *state.State) {
 		c.Fatal(err)
 	}
 	const years = 100 * 365 * 86_400_000
-	c.core = leader.NewCore[struct{}](leader.CoreConfig{TickInterval: time.Second, BatchEvents: 1 << 20, BatchBytes: 1 << 30, MaxInFlight: 1,
-		Expiry: func(*state.State) leader.Expiry { return leader.Expiry{NodeMillis: years, AttemptMillis: years} }}, p, leader.Start{})
-	cfg := Config{Logger: hclog.NewNullLogger(), Submitter: c, Reader: c, Services: c.services, Policy: c.policy, Final: func(err error) bool { return errors.Is(err, errFinal) }}
+	c.core = leader.NewCore[struct{}](leader.CoreConfig{TickInterval: time.Second, BatchEvents: 1 << 20,
+		BatchBytes: 1 << 30, MaxInFlight: 1,
+		Expiry: func(*state.State) leader.Expiry {
+			return leader.Expiry{NodeMillis: years, AttemptMillis: years}
+		}}, p, leader.Start{})
+	cfg := Config{Logger: hclog.NewNullLogger(), Submitter: c, Reader: c, Services: c.services, Policy: c.policy,
+		Final: func(err error) bool {
+			return errors.Is(err, errFinal)
+		}}
 	cfg.Defaults()
 	r, err := New(cfg)
 	if err != nil {
@@ -340,7 +348,8 @@ func (c *cluster) send(s submission) yarn.ApplicationID {
 	if len(s.tokens) > 0 {
 		launch.Tokens = (&token.Credentials{Tokens: s.tokens}).Bytes()
 	}
-	tokens, err := c.policy.Of(&proto.ApplicationSubmissionContextProto{CancelTokensWhenComplete: &cancel, AmContainerSpec: launch})
+	tokens, err := c.policy.Of(&proto.ApplicationSubmissionContextProto{CancelTokensWhenComplete: &cancel,
+		AmContainerSpec: launch})
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -40,18 +40,21 @@ var hadoopCases = map[string]hadoopCase{
 	"testConcurrentAddApplication":                 {play: startsBesideSlowCalls},
 	"testAppSubmissionWithInvalidDelegationToken":  {play: refusesUnreadable, differs: "text of unreadable tokens"},
 	"testReplaceExpiringDelegationToken":           {site: proxied, play: replacesBeforeTheEnd, differs: "replacement"},
-	"testRMRestartWithExpiredToken":                {site: proxied, play: replacesAfterFailover, differs: "token that has ended without a leader"},
-	"testAppSubmissionWithoutDelegationToken":      {site: proxied, play: fetchesFirst, differs: "first token"},
-	"testAppSubmissionWithPreviousToken":           {play: oneWishToKeep, differs: "no cancellation"},
-	"testFSLeakInObtainSystemTokensForUser":        {elsewhere: "rmd makes calls and has no cache of file systems that could leak"},
-	"testCancelWithMultipleAppSubmissions":         {play: cancelsAfterTheLast},
-	"testRenewTokenUsingTokenConfProvidedByApp":    {play: usesTheConfOfTheApp},
-	"testTokensConfExceedLimit":                    {elsewhere: "transport/hadoop/client/submit_test.go: \"token configuration\""},
-	"testTokenRenewerInvalidReturn":                {play: noEndInThePast, differs: "unusable end"},
-	"testShutDown":                                 {play: endsWithoutLeader},
-	"testTokenSequenceNoAfterNewTokenAndRenewal":   {site: proxied, play: countsReplacements},
-	"testTokenThreadTimeout":                       {play: hangingCalls, differs: "renewal at submission"},
-	"testTokenThreadTimeoutWithoutDelay":           {play: oneCallIfItSucceeds},
+	"testRMRestartWithExpiredToken": {site: proxied, play: replacesAfterFailover,
+		differs: "token that has ended without a leader"},
+	"testAppSubmissionWithoutDelegationToken": {site: proxied, play: fetchesFirst, differs: "first token"},
+	"testAppSubmissionWithPreviousToken":      {play: oneWishToKeep, differs: "no cancellation"},
+	"testFSLeakInObtainSystemTokensForUser": {
+		elsewhere: "rmd makes calls and has no cache of file systems that could leak"},
+	"testCancelWithMultipleAppSubmissions":      {play: cancelsAfterTheLast},
+	"testRenewTokenUsingTokenConfProvidedByApp": {play: usesTheConfOfTheApp},
+	"testTokensConfExceedLimit": {
+		elsewhere: "transport/hadoop/client/submit_test.go: \"token configuration\""},
+	"testTokenRenewerInvalidReturn":              {play: noEndInThePast, differs: "unusable end"},
+	"testShutDown":                               {play: endsWithoutLeader},
+	"testTokenSequenceNoAfterNewTokenAndRenewal": {site: proxied, play: countsReplacements},
+	"testTokenThreadTimeout":                     {play: hangingCalls, differs: "renewal at submission"},
+	"testTokenThreadTimeoutWithoutDelay":         {play: oneCallIfItSucceeds},
 }
 
 // TestHadoopsCases plays each case of Hadoop's TestDelegationTokenRenewer.
@@ -74,7 +77,8 @@ func TestHadoopsCases(t *testing.T) {
 }
 
 func renewsAndCancels(c *cluster) {
-	short, b, d := c.nn.issue("ann", "yarn", time.Hour, 7*day), c.nn.issue("bob", "yarn", day, 7*day), c.nn.issue("cid", "yarn", day, 7*day)
+	short, b, d := c.nn.issue("ann", "yarn", time.Hour, 7*day), c.nn.issue("bob", "yarn", day, 7*day),
+		c.nn.issue("cid", "yarn", day, 7*day)
 	app := c.submit(submission{tokens: []token.Token{short, b, d}})
 	c.starts(app, true)
 	c.renewals(3)
@@ -96,7 +100,8 @@ func renewsAndCancels(c *cluster) {
 func rejectsCancelled(c *cluster) {
 	k := c.nn.issue("ann", "yarn", day, 7*day)
 	c.nn.issued[string(k.Identifier)].cancelled = 1
-	if why := c.starts(c.submit(submission{tokens: []token.Token{k}}), false); !strings.HasPrefix(why, "Failed to renew token: Kind: HDFS_DELEGATION_TOKEN, Service: nn:8020, Ident: (") ||
+	if why := c.starts(c.submit(submission{tokens: []token.Token{k}}), false); !strings.HasPrefix(why,
+		"Failed to renew token: Kind: HDFS_DELEGATION_TOKEN, Service: nn:8020, Ident: (") ||
 		!strings.HasSuffix(why, errFinal.Error()) {
 		c.Errorf("it fails with %q", why)
 	}
@@ -149,7 +154,8 @@ func failsAfterThreeTries(c *cluster) {
 		c.Errorf("it fails at once: %q", why)
 	}
 	c.pass(time.Minute)
-	if why := c.starts(app, false); !strings.HasPrefix(why, "Failed to renew token: Kind: ") || !strings.HasSuffix(why, errBusy.Error()) {
+	if why := c.starts(app, false); !strings.HasPrefix(why, "Failed to renew token: Kind: ") ||
+		!strings.HasSuffix(why, errBusy.Error()) {
 		c.Errorf("it fails with %q", why)
 	}
 	c.renewals(3)
@@ -167,7 +173,9 @@ func startsBesideSlowCalls(c *cluster) {
 }
 
 func refusesUnreadable(c *cluster) {
-	_, err := c.policy.Of(&proto.ApplicationSubmissionContextProto{AmContainerSpec: &proto.ContainerLaunchContextProto{Tokens: []byte("BOGUS")}})
+	_,
+		err := c.policy.Of(&proto.ApplicationSubmissionContextProto{
+		AmContainerSpec: &proto.ContainerLaunchContextProto{Tokens: []byte("BOGUS")}})
 	if !errors.Is(err, token.ErrMalformed) || !strings.Contains(err.Error(), "without their heading") {
 		c.Error(err)
 	}
@@ -234,7 +242,8 @@ func fetchesFirst(c *cluster) {
 
 func oneWishToKeep(c *cluster) {
 	k := c.nn.issue("ann", "yarn", day, 7*day)
-	first, second := c.submit(submission{tokens: []token.Token{k}, keep: true}), c.submit(submission{tokens: []token.Token{k}})
+	first, second := c.submit(submission{tokens: []token.Token{k}, keep: true}),
+		c.submit(submission{tokens: []token.Token{k}})
 	c.starts(second, true)
 	c.renewals(1)
 	c.end(second)

@@ -42,7 +42,8 @@ func PolicyOf(conf *hadoopconf.Config) (Policy, error) {
 		return p, err
 	}
 	p.ThreadsMax = int(max(threads, 1))
-	if p.Timeout, err = timeout(conf.Value("yarn.resourcemanager.delegation-token-renewer.thread-timeout", "60s")); err != nil {
+	if p.Timeout, err = timeout(conf.Value("yarn.resourcemanager.delegation-token-renewer.thread-timeout",
+		"60s")); err != nil {
 		return p, err
 	}
 	remaining, err := number(conf, "yarn.resourcemanager.system-credentials.valid-time-remaining", 10_800_000)
@@ -69,7 +70,8 @@ func timeout(v string) (time.Duration, error) {
 		d, err = time.Duration(n)*time.Second, nil
 	}
 	if err != nil || d < time.Second {
-		return 0, fmt.Errorf("yarn.resourcemanager.delegation-token-renewer.thread-timeout is %q: write a time of at least 1s", v)
+		return 0,
+			fmt.Errorf("yarn.resourcemanager.delegation-token-renewer.thread-timeout is %q: write a time of at least 1s", v)
 	}
 	return d, nil
 }
@@ -90,7 +92,8 @@ func number(conf *hadoopconf.Config, key string, def int64) (int64, error) {
 // and tokens without a renewer are left alone.
 func (p *Policy) Of(sub *proto.ApplicationSubmissionContextProto) (input.AppTokens, error) {
 	launch := sub.GetAmContainerSpec()
-	out := input.AppTokens{Conf: launch.GetTokensConf(), Keep: !sub.GetCancelTokensWhenComplete() && !p.AlwaysCancel, DelayMillis: p.Delay.Milliseconds()}
+	out := input.AppTokens{Conf: launch.GetTokensConf(), Keep: !sub.GetCancelTokensWhenComplete() && !p.AlwaysCancel,
+		DelayMillis: p.Delay.Milliseconds()}
 	credentials := new(token.Credentials)
 	if len(launch.GetTokens()) > 0 {
 		var err error
@@ -111,7 +114,8 @@ func (p *Policy) Of(sub *proto.ApplicationSubmissionContextProto) (input.AppToke
 		if err != nil { // its service decides
 			id = token.Delegation{}
 		}
-		out.List = append(out.List, input.AppToken{Kind: t.Kind, Service: t.Service, Identifier: t.Identifier, Password: t.Password, MaxMillis: max(id.MaxMillis, 0)})
+		out.List = append(out.List, input.AppToken{Kind: t.Kind, Service: t.Service, Identifier: t.Identifier,
+			Password: t.Password, MaxMillis: max(id.MaxMillis, 0)})
 	}
 	out.Fetch = p.Replace && !hdfs
 	if len(out.List) == 0 {

@@ -101,7 +101,8 @@ func New(cfg Config) (*Renewer, error) {
 	if cfg.Logger == nil || cfg.Submitter == nil || cfg.Reader == nil || cfg.Services == nil || cfg.Final == nil {
 		return nil, errors.New("renewer: logger, submitter, reader, services and final are required")
 	}
-	return &Renewer{cfg: cfg, woken: make(chan struct{}, 1), calls: map[key]struct{}{}, next: map[string]time.Time{}, lost: map[uint32]setback{}}, nil
+	return &Renewer{cfg: cfg, woken: make(chan struct{}, 1), calls: map[key]struct{}{}, next: map[string]time.Time{},
+		lost: map[uint32]setback{}}, nil
 }
 
 // Run calls Lead in every term in which this replica leads, until ctx ends or changes is closed. It

@@ -47,18 +47,22 @@ type world struct {
 }
 
 func newWorld(t *testing.T, tokens ...event.AppToken) *world {
-	w := &world{T: t, st: state.New(), now: time.UnixMilli(1_000_000), busy: map[string]int{}, renewed: map[string]int{}, prepared: map[string]int{}, changed: make(chan struct{}, 1)}
+	w := &world{T: t, st: state.New(), now: time.UnixMilli(1_000_000), busy: map[string]int{}, renewed: map[string]int{},
+		prepared: map[string]int{}, changed: make(chan struct{}, 1)}
 	for _, e := range []event.Event{
 		&event.TimeAdvanced{NowMillis: w.now.UnixMilli()},
 		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 77, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Kinds: []string{yarn.MemoryName, yarn.VCoresName},
-			Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning}, {Path: "root.a", Leaf: true, State: yarn.QueueRunning}}},
+			Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning},
+				{Path: "root.a", Leaf: true, State: yarn.QueueRunning}}},
 		&event.ApplicationSubmitted{App: 1, User: "ann", Queue: "root.a", MaxAttempts: 1},
 		&event.TokensAdded{App: 1, Tokens: tokens, Fetch: len(tokens) == 0},
 	} {
 		w.apply(e)
 	}
-	c := Config{Logger: hclog.NewNullLogger(), Submitter: w, Reader: w, Services: w, Final: func(err error) bool { return errors.Is(err, errFinal) },
+	c := Config{Logger: hclog.NewNullLogger(), Submitter: w, Reader: w, Services: w, Final: func(err error) bool {
+		return errors.Is(err, errFinal)
+	},
 		Policy: Policy{ThreadsMax: 3, Timeout: time.Minute, Remaining: 3 * time.Hour,
 			Identify: func(token.Token) (token.Delegation, error) {
 				return token.Delegation{Owner: "ann", Renewer: "yarn", Sequence: 7}, nil
@@ -83,7 +87,8 @@ func (w *world) apply(e event.Event) {
 }
 
 func hdfs(n int) event.AppToken {
-	return event.AppToken{Kind: apptoken.KindHDFS, Service: fmt.Sprint("nn", n%2), Identifier: fmt.Append(nil, n), Password: []byte("secret"), MaxMillis: 1_000_000_000}
+	return event.AppToken{Kind: apptoken.KindHDFS, Service: fmt.Sprint("nn", n%2), Identifier: fmt.Append(nil, n),
+		Password: []byte("secret"), MaxMillis: 1_000_000_000}
 }
 
 func (w *world) Fork() *state.State {
@@ -117,7 +122,8 @@ func (w *world) Do(_ context.Context, req input.Request) (input.Reply, uint64, e
 	case *input.TokenRenewed:
 		w.apply(&event.TokenRenewed{Token: in.Token, EndMillis: in.ExpiresMillis, NextMillis: in.ExpiresMillis - 1})
 	case *input.TokenCallFailed:
-		w.apply(&event.TokenCallFailed{Token: in.Token, Final: in.Final, NextMillis: w.now.UnixMilli() + in.AgainMillis, Why: in.Why})
+		w.apply(&event.TokenCallFailed{Token: in.Token, Final: in.Final,
+			NextMillis: w.now.UnixMilli() + in.AgainMillis, Why: in.Why})
 	case *input.TokensFetched:
 		list := []event.AppToken{event.AppToken(in.List[0])}
 		w.apply(&event.TokensReplaced{Apps: []uint32{1}, Tokens: list, Credentials: in.Credentials})
@@ -232,7 +238,8 @@ func TestFaults(t *testing.T) {
 	w.fault = errBusy
 	w.lead(func() bool { return len(w.inputs) == 1 })
 	in := w.inputs[0].(*input.TokenCallFailed)
-	if in.Final || in.AgainMillis < 4000 || in.AgainMillis > 8000 || in.Why != "Failed to renew token: Kind: HDFS_DELEGATION_TOKEN, Service: nn1, Ident: (HDFS_DELEGATION_TOKEN token 7 for ann with renewer yarn): connection refused" {
+	if in.Final || in.AgainMillis < 4000 || in.AgainMillis > 8000 ||
+		in.Why != "Failed to renew token: Kind: HDFS_DELEGATION_TOKEN, Service: nn1, Ident: (HDFS_DELEGATION_TOKEN token 7 for ann with renewer yarn): connection refused" {
 		t.Errorf("%+v", in)
 	}
 	w.now, w.fault = w.now.Add(time.Minute), fmt.Errorf("renew: %w", errFinal)
@@ -266,7 +273,8 @@ func TestTriesFitInTheTimeLeft(t *testing.T) {
 // TestIdentifierIsNotShown: the text about a token is in diagnostics and in REST.
 func TestIdentifierIsNotShown(t *testing.T) {
 	p := Policy{Identify: identify}
-	if got := p.describe(token.Token{Kind: "kms-dt", Service: "kms:1", Identifier: []byte("bytes")}); got != "Kind: kms-dt, Service: kms:1, Ident: (unknown)" {
+	if got := p.describe(token.Token{Kind: "kms-dt", Service: "kms:1",
+		Identifier: []byte("bytes")}); got != "Kind: kms-dt, Service: kms:1, Ident: (unknown)" {
 		t.Error(got)
 	}
 }
@@ -302,7 +310,8 @@ func TestReplacesBeforeTheLatestEnd(t *testing.T) {
 	w.r.cfg.Policy.Replace = true
 	w.apply(&event.TokenRenewed{Token: 1, EndMillis: 999_999_000, NextMillis: 999_000_000})
 	w.now = time.UnixMilli(999_000_001)
-	w.fetched = []token.Token{{Alias: "nn", Kind: apptoken.KindHDFS, Service: "nn1", Identifier: []byte("new"), Password: []byte("secret")}}
+	w.fetched = []token.Token{{Alias: "nn", Kind: apptoken.KindHDFS, Service: "nn1", Identifier: []byte("new"),
+		Password: []byte("secret")}}
 	w.lead(func() bool { return w.st.AppTokens.Sequence() == 1 && w.phases() == "kept " })
 	c, err := token.ReadCredentials(w.st.AppTokens.Holder(1).Credentials)
 	if err != nil || len(c.Tokens) != 1 || string(c.Tokens[0].Identifier) != "new" {
@@ -320,7 +329,8 @@ func TestReplacesALostToken(t *testing.T) {
 	if again := w.r.setback(1).again.Sub(w.now); again < 8*time.Second || again > 12*time.Second {
 		t.Errorf("again in %v", again)
 	}
-	w.fetched = []token.Token{{Alias: "nn", Kind: apptoken.KindHDFS, Service: "nn1", Identifier: []byte("new"), Password: []byte("secret")}}
+	w.fetched = []token.Token{{Alias: "nn", Kind: apptoken.KindHDFS, Service: "nn1", Identifier: []byte("new"),
+		Password: []byte("secret")}}
 	w.lead(func() bool { return w.st.AppTokens.Sequence() == 1 && w.phases() == "kept " })
 }
 
@@ -366,7 +376,8 @@ func TestNoCallThatIsOfNoUse(t *testing.T) {
 func TestFirstTokenOfTheFileSystem(t *testing.T) {
 	w := newWorld(t)
 	w.lead(func() bool { return len(w.inputs) > 0 })
-	if in := w.inputs[0].(*input.TokenFetchFailed); in.App.Seq != 1 || in.Why != "Failed to get a token of the file system: connection refused" {
+	if in := w.inputs[0].(*input.TokenFetchFailed); in.App.Seq != 1 ||
+		in.Why != "Failed to get a token of the file system: connection refused" {
 		t.Errorf("%+v", in)
 	}
 }
@@ -374,7 +385,8 @@ func TestFirstTokenOfTheFileSystem(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	conf := new(hadoopconf.Config)
 	p, err := PolicyOf(conf)
-	if err != nil || p.ThreadsMax != 50 || p.Timeout != time.Minute || p.Remaining != 3*time.Hour || p.Delay != 0 || p.Replace || p.AlwaysCancel {
+	if err != nil || p.ThreadsMax != 50 || p.Timeout != time.Minute || p.Remaining != 3*time.Hour || p.Delay != 0 ||
+		p.Replace || p.AlwaysCancel {
 		t.Errorf("defaults: %+v, %v", p, err)
 	}
 	p.Managed = func(kind string) bool { return kind != "HBASE_AUTH_TOKEN" }
@@ -392,7 +404,8 @@ func TestPolicy(t *testing.T) {
 	sub := &proto.ApplicationSubmissionContextProto{CancelTokensWhenComplete: &no,
 		AmContainerSpec: &proto.ContainerLaunchContextProto{Tokens: c.Bytes(), TokensConf: []byte("conf")}}
 	got, err := p.Of(sub)
-	if err != nil || len(got.List) != 2 || got.List[0].MaxMillis != 5 || got.List[1].Kind != apptoken.KindRM || !got.Keep || got.Fetch || string(got.Conf) != "conf" {
+	if err != nil || len(got.List) != 2 || got.List[0].MaxMillis != 5 || got.List[1].Kind != apptoken.KindRM ||
+		!got.Keep || got.Fetch || string(got.Conf) != "conf" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	p.AlwaysCancel, p.Replace = true, true

@@ -77,7 +77,8 @@ func (s nameNodes) Fetch(ctx context.Context, user string) ([]token.Token, error
 func TestWeek(t *testing.T) {
 	apps, seed := setting(t, "RMD_WEEK_APPS", 250), setting(t, "RMD_WEEK_SEED", 1)
 	play(t, nil, func(c *cluster) {
-		w := &week{cluster: c, rng: rand.New(rand.NewPCG(uint64(seed), 0)), begun: time.Now(), users: map[string][]yarn.ApplicationID{}, downs: map[*nameNode][]span{}}
+		w := &week{cluster: c, rng: rand.New(rand.NewPCG(uint64(seed), 0)), begun: time.Now(),
+			users: map[string][]yarn.ApplicationID{}, downs: map[*nameNode][]span{}}
 		c.trusting = apps > 1000
 		w.open(5)
 		w.plan(apps)
@@ -98,7 +99,8 @@ func setting(t *testing.T, name string, def int) int {
 // open starts the name nodes, and a leader that knows them.
 func (w *week) open(count int) {
 	for i := range count {
-		w.nodes = append(w.nodes, &nameNode{T: w.T, service: fmt.Sprintf("nn%d:8020", i), issued: map[string]*issuedToken{}, uses: w.used})
+		w.nodes = append(w.nodes, &nameNode{T: w.T, service: fmt.Sprintf("nn%d:8020", i), issued: map[string]*issuedToken{},
+			uses: w.used})
 	}
 	w.services = w.nodes
 	w.failover(0)
@@ -258,7 +260,8 @@ func (w *week) report() {
 	}
 	w.Logf("%d applications, %d tokens, %d calls to renew them, the latest %.1f %% late, %d cancelled; %d leaders, %d outages of name nodes",
 		w.submitted, issued, renewals, 100*latest, cancelled, w.failovers, outages)
-	if left := len(w.phases()); left != 0 || cancelled < issued*8/10 || renewals < issued || w.failovers < 20 || outages < 10 {
+	if left := len(w.phases()); left != 0 || cancelled < issued*8/10 || renewals < issued || w.failovers < 20 ||
+		outages < 10 {
 		w.Errorf("the week is not what it is there for, or tokens are left: %q", w.phases())
 	}
 }

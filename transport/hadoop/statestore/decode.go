@@ -15,7 +15,8 @@ import (
 
 // applicationStates are the states that YARN stores (RMAppStateProto). An application without one
 // has not ended. Other states are never stored.
-var applicationStates = map[int32]yarn.ApplicationState{0: 0, 8: yarn.AppFinished, 9: yarn.AppFailed, 10: yarn.AppKilled}
+var applicationStates = map[int32]yarn.ApplicationState{0: 0, 8: yarn.AppFinished, 9: yarn.AppFailed,
+	10: yarn.AppKilled}
 
 // attemptStates are the stored states of attempts (RMAppAttemptStateProto).
 var attemptStates = map[int32]yarn.ApplicationState{0: 0, 6: yarn.AppFailed, 9: yarn.AppFinished, 10: yarn.AppKilled}
@@ -82,7 +83,8 @@ func decodeAttempt(app yarn.ApplicationID, name string, b []byte) (Attempt, erro
 	case final < 0 || final > int32(yarn.FinalEnded):
 		return Attempt{}, fmt.Errorf("final status %d is not known", final)
 	}
-	out := Attempt{Number: id.Attempt, State: state, Final: yarn.FinalStatus(final), ExitStatus: p.GetAmContainerExitStatus(),
+	out := Attempt{Number: id.Attempt, State: state, Final: yarn.FinalStatus(final),
+		ExitStatus:  p.GetAmContainerExitStatus(),
 		Diagnostics: diagnostics(p.Diagnostics), TrackingURL: p.GetFinalTrackingUrl(),
 		StartedMillis: p.GetStartTime(), EndedMillis: p.GetFinishTime(), ResourceSeconds: map[string]int64{}}
 	for _, use := range p.GetApplicationResourceUsageMap() {
@@ -126,8 +128,11 @@ func decodeDelegationToken(b []byte) (DelegationToken, error) {
 	}
 	t := p.GetTokenIdentifier()
 	if t.GetSequenceNumber() <= 0 || t.GetOwner() == "" {
-		return DelegationToken{}, fmt.Errorf("its sequence number is %d, its owner is %q", t.GetSequenceNumber(), t.GetOwner())
+		return DelegationToken{}, fmt.Errorf("its sequence number is %d, its owner is %q",
+			t.GetSequenceNumber(), t.GetOwner())
 	}
-	return DelegationToken{Sequence: uint32(t.GetSequenceNumber()), Owner: t.GetOwner(), Renewer: t.GetRenewer(), RealUser: t.GetRealUser(),
-		KeyID: t.GetMasterKeyId(), IssuedMillis: t.GetIssueDate(), MaxMillis: t.GetMaxDate(), ExpiresMillis: p.GetRenewDate()}, nil
+	return DelegationToken{Sequence: uint32(t.GetSequenceNumber()), Owner: t.GetOwner(), Renewer: t.GetRenewer(),
+		RealUser: t.GetRealUser(),
+		KeyID:    t.GetMasterKeyId(), IssuedMillis: t.GetIssueDate(), MaxMillis: t.GetMaxDate(),
+		ExpiresMillis: p.GetRenewDate()}, nil
 }

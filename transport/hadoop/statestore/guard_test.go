@@ -25,7 +25,8 @@ func aServer(t testing.TB, z znodes, change func(n int, answer []byte) []byte) s
 }
 
 // aServerOf answers with answer, one connection after another.
-func aServerOf(t testing.TB, answer func(q []byte, first bool) []byte, change func(n int, answer []byte) []byte) string {
+func aServerOf(t testing.TB, answer func(q []byte, first bool) []byte,
+	change func(n int, answer []byte) []byte) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,11 +126,12 @@ func TestTakeHostileServer(t *testing.T) {
 		change func([]byte) []byte
 		want   string
 	}{
-		"count of children":          {children, put(20, 0xffffffff), "it announces 4294967295 names"},
-		"gigabytes of children":      {children, put(20, 1<<28), "it announces 268435456 names"},
-		"length of a name":           {children, put(24, 1<<30), "it announces 1073741824 bytes"},
-		"length of a znode":          {version, put(20, 0x7fffffff), "it announces 2147483647 bytes"},
-		"no header":                  {version, func(b []byte) []byte { return put(0, 5)(b[:9]) }, "it has 5 bytes, not 16 to"},
+		"count of children":     {children, put(20, 0xffffffff), "it announces 4294967295 names"},
+		"gigabytes of children": {children, put(20, 1<<28), "it announces 268435456 names"},
+		"length of a name":      {children, put(24, 1<<30), "it announces 1073741824 bytes"},
+		"length of a znode":     {version, put(20, 0x7fffffff), "it announces 2147483647 bytes"},
+		"no header": {version, func(b []byte) []byte { return put(0, 5)(b[:9]) },
+			"it has 5 bytes, not 16 to"},
 		"gigabytes":                  {version, put(0, 0xffffffff), "it has 4294967295 bytes"},
 		"gigabytes of a greeting":    {greeting, put(0, 0xfffffff0), "it has 4294967280 bytes"},
 		"short greeting":             {greeting, func(b []byte) []byte { return put(0, 3)(b[:7]) }, "it has 3 bytes"},
@@ -161,7 +163,8 @@ func TestTakeHostileServer(t *testing.T) {
 func TestTakeEnds(t *testing.T) {
 	at := aServer(t, recorded(t), nil)
 	g := &guards{left: 2_000}
-	if _, err := take(t.Context(), Config{Servers: []string{at}, Parent: "/rmstore"}, g); err == nil || !strings.Contains(g.because(err).Error(), "all answers have more than") {
+	if _, err := take(t.Context(), Config{Servers: []string{at}, Parent: "/rmstore"}, g); err == nil ||
+		!strings.Contains(g.because(err).Error(), "all answers have more than") {
 		t.Errorf("take: %v, want a limit of all bytes", g.because(err))
 	}
 	for silent, auths := range map[int][]Auth{1: {{"digest", "a:b"}}, 4: nil} { // to credentials; within the store
@@ -180,7 +183,8 @@ func TestTakeEnds(t *testing.T) {
 		}()
 		select {
 		case err := <-done:
-			if err == nil || !strings.Contains(err.Error(), "not sent the whole state store in time: context deadline exceeded") {
+			if err == nil || !strings.Contains(err.Error(),
+				"not sent the whole state store in time: context deadline exceeded") {
 				t.Errorf("without answer %d: %v", silent, err)
 			}
 		case <-time.After(time.Minute):

@@ -132,7 +132,8 @@ func (r *reader) version() error {
 	}
 	r.store.Version = fmt.Sprintf("%d.%d", v.GetMajorVersion(), v.GetMinorVersion())
 	if v.GetMajorVersion() != majorVersion || v.GetMinorVersion() > minorVersion {
-		return r.problem(versionNode, "use an rmd that knows this version", "the state store has version %s; this rmd reads %d.0 to %d.%d",
+		return r.problem(versionNode, "use an rmd that knows this version",
+			"the state store has version %s; this rmd reads %d.0 to %d.%d",
 			r.store.Version, majorVersion, majorVersion, minorVersion)
 	}
 	return nil
@@ -148,7 +149,8 @@ func (r *reader) epoch() error {
 		return r.problem(epochNode, "check the state store", "the epoch is not readable: %v", err)
 	}
 	if p.GetEpoch() < 0 || p.GetEpoch() > maxEpoch {
-		return r.problem(epochNode, "check the state store", "the epoch is %d; it must be from 0 to %d", p.GetEpoch(), maxEpoch)
+		return r.problem(epochNode, "check the state store", "the epoch is %d; it must be from 0 to %d",
+			p.GetEpoch(), maxEpoch)
 	}
 	r.store.Epoch = uint32(p.GetEpoch())
 	return nil
@@ -271,7 +273,8 @@ func (r *reader) delegation() error {
 	if err := r.splits(tokenPrefix, root, root, r.delegationToken); err != nil {
 		return err
 	}
-	slices.SortFunc(r.store.DelegationTokens, func(a, b DelegationToken) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	slices.SortFunc(r.store.DelegationTokens,
+		func(a, b DelegationToken) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return nil
 }
 

@@ -110,14 +110,16 @@ func TestRecorded(t *testing.T) {
 	if k := s.DelegationKeys; len(k) != 2 || k[0].ID != 1 || k[1].ID != 2 || len(k[1].Bytes) != 8 {
 		t.Errorf("delegation keys: %+v", k)
 	}
-	if d := s.DelegationTokens; len(d) != 2 || d[0].Renewer != "renewer" || d[1].Renewer != "oozie" || d[1].Sequence != 2 || d[1].KeyID != 2 || d[1].ExpiresMillis <= d[1].IssuedMillis {
+	if d := s.DelegationTokens; len(d) != 2 || d[0].Renewer != "renewer" || d[1].Renewer != "oozie" ||
+		d[1].Sequence != 2 || d[1].KeyID != 2 || d[1].ExpiresMillis <= d[1].IssuedMillis {
 		t.Errorf("delegation tokens: %+v", d)
 	}
 	var got []string
 	for _, a := range s.Applications {
 		line := fmt.Sprintf("%s %s %d", a.ID, a.User, a.State)
 		for _, at := range a.Attempts {
-			line += fmt.Sprintf(" (%d %d %d %s %d %d)", at.Number, at.Master, at.State, at.Final, at.ExitStatus, len(at.ResourceSeconds))
+			line += fmt.Sprintf(" (%d %d %d %s %d %d)", at.Number, at.Master, at.State, at.Final, at.ExitStatus,
+				len(at.ResourceSeconds))
 		}
 		got = append(got, line)
 	}
@@ -161,7 +163,8 @@ func TestLayouts(t *testing.T) {
 		z.move(tokens+"RMDelegationToken_2", tokens+token)
 		z[tokens+path.Dir(token)] = nil
 		s, err := Read(z, "/rmstore")
-		if err != nil || len(s.Problems) > 0 || len(s.Applications) != 3 || len(s.Applications[2].Attempts) != 1 || len(s.DelegationTokens) != 2 {
+		if err != nil || len(s.Problems) > 0 || len(s.Applications) != 3 || len(s.Applications[2].Attempts) != 1 ||
+			len(s.DelegationTokens) != 2 {
 			t.Errorf("Read of %s, %s: %v, %+v, want 3 applications, 2 tokens and no problems",
 				app, token, err, s)
 		}
@@ -173,16 +176,38 @@ func TestProblems(t *testing.T) {
 		edit func(z znodes)
 		want string
 	}{
-		"no store":      {func(z znodes) { delete(z, "/rmstore/ZKRMStateRoot/RMVersionNode") }, "not the state store of a ResourceManager"},
-		"newer":         {func(z znodes) { z["/rmstore/ZKRMStateRoot/RMVersionNode"] = []byte{8, 1, 16, 6} }, "the state store has version 1.6; this rmd reads 1.0 to 1.5"},
-		"damaged":       {func(z znodes) { z[split] = []byte("x") }, "application_1795453977887_0003: its znode is not an ApplicationStateDataProto"},
-		"state":         {func(z znodes) { z[split] = append(z[split], 5<<3, 42) }, "application_1795453977887_0003: state 42 is not known"},
-		"attempt state": {func(z znodes) { at := split + "/appattempt_1795453977887_0003_000001"; z[at] = append(z[at], 4<<3, 42) }, "application_1795453977887_0003: appattempt_1795453977887_0003_000001: attempt state 42 is not known"},
-		"final status":  {func(z znodes) { at := split + "/appattempt_1795453977887_0003_000001"; z[at] = append(z[at], 8<<3, 9) }, "final status 9 is not known"},
-		"another's":     {func(z znodes) { z.move(split, apps+"application_1_0003") }, "application_1_0003: its znode has the context of application_1795453977887_0003"},
-		"epoch":         {func(z znodes) { z["/rmstore/ZKRMStateRoot/EpochNode"] = []byte{8, 0x80, 0x80, 0x80, 4} }, "EpochNode: the epoch is 8388608; it must be from 0 to 8388607"},
-		"no epoch":      {func(z znodes) { z["/rmstore/ZKRMStateRoot/EpochNode"] = []byte("x") }, "EpochNode: the epoch is not readable: proto:"},
-		"keys":          {func(z znodes) { z["/rmstore/ZKRMStateRoot/AMRMTokenSecretManagerRoot"] = []byte{10, 0} }, "the keys of AMs' tokens are incomplete"},
+		"no store": {func(z znodes) {
+			delete(z, "/rmstore/ZKRMStateRoot/RMVersionNode")
+		}, "not the state store of a ResourceManager"},
+		"newer": {func(z znodes) {
+			z["/rmstore/ZKRMStateRoot/RMVersionNode"] = []byte{8, 1, 16, 6}
+		}, "the state store has version 1.6; this rmd reads 1.0 to 1.5"},
+		"damaged": {func(z znodes) {
+			z[split] = []byte("x")
+		}, "application_1795453977887_0003: its znode is not an ApplicationStateDataProto"},
+		"state": {func(z znodes) {
+			z[split] = append(z[split], 5<<3, 42)
+		}, "application_1795453977887_0003: state 42 is not known"},
+		"attempt state": {func(z znodes) {
+			at := split + "/appattempt_1795453977887_0003_000001"
+			z[at] = append(z[at], 4<<3, 42)
+		}, "application_1795453977887_0003: appattempt_1795453977887_0003_000001: attempt state 42 is not known"},
+		"final status": {func(z znodes) {
+			at := split + "/appattempt_1795453977887_0003_000001"
+			z[at] = append(z[at], 8<<3, 9)
+		}, "final status 9 is not known"},
+		"another's": {func(z znodes) {
+			z.move(split, apps+"application_1_0003")
+		}, "application_1_0003: its znode has the context of application_1795453977887_0003"},
+		"epoch": {func(z znodes) {
+			z["/rmstore/ZKRMStateRoot/EpochNode"] = []byte{8, 0x80, 0x80, 0x80, 4}
+		}, "EpochNode: the epoch is 8388608; it must be from 0 to 8388607"},
+		"no epoch": {func(z znodes) {
+			z["/rmstore/ZKRMStateRoot/EpochNode"] = []byte("x")
+		}, "EpochNode: the epoch is not readable: proto:"},
+		"keys": {func(z znodes) {
+			z["/rmstore/ZKRMStateRoot/AMRMTokenSecretManagerRoot"] = []byte{10, 0}
+		}, "the keys of AMs' tokens are incomplete"},
 		"key": {func(z znodes) {
 			z["/rmstore/ZKRMStateRoot/RMDTSecretManagerRoot/RMDTMasterKeysRoot/DelegationKey_1"] = []byte{1}
 		}, "DelegationKey_1: malformed"},
@@ -224,8 +249,10 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, leaf := range []string{
 			"RMVersionNode", "EpochNode", "AMRMTokenSecretManagerRoot", "RMDTSecretManagerRoot/RMDTSequentialNumber",
-			"RMDTSecretManagerRoot/RMDTMasterKeysRoot/DelegationKey_1", "RMDTSecretManagerRoot/RMDelegationTokensRoot/RMDelegationToken_1",
-			"RMAppRoot/application_1795453977887_0003", "RMAppRoot/application_1795453977887_0003/appattempt_1795453977887_0003_000001",
+			"RMDTSecretManagerRoot/RMDTMasterKeysRoot/DelegationKey_1",
+			"RMDTSecretManagerRoot/RMDelegationTokensRoot/RMDelegationToken_1",
+			"RMAppRoot/application_1795453977887_0003",
+			"RMAppRoot/application_1795453977887_0003/appattempt_1795453977887_0003_000001",
 		} {
 			z := maps.Clone(base)
 			z["/rmstore/ZKRMStateRoot/"+leaf] = b

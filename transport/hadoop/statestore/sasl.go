@@ -60,7 +60,8 @@ func GSSAPI(ticket func(at net.Addr) (gss.Ticket, error)) Login {
 			}
 			layers, _, err := ctx.Unwrap(challenge)
 			if err != nil || len(layers) < 4 || layers[0]&noLayer == 0 {
-				return nil, false, fmt.Errorf("the server's offer of protection is %x: %w", layers, errors.Join(err, errors.New("only connections without protection are spoken to ZooKeeper")))
+				return nil, false, fmt.Errorf("the server's offer of protection is %x: %w", layers,
+					errors.Join(err, errors.New("only connections without protection are spoken to ZooKeeper")))
 			}
 			return ctx.Wrap(nil, []byte{noLayer, 0, 0, 0}, false), true, nil
 		}, nil

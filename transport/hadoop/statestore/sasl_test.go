@@ -123,9 +123,15 @@ func TestLogin(t *testing.T) {
 		"ticket":         {byTicket, ticket(key), ""},
 		"wrong key":      {byTicket, ticket(other), "ZooKeeper refuses it with code -124"},
 		"no login":       {byTicket, nil, "not authenticated"},
-		"no ticket":      {byTicket, GSSAPI(func(net.Addr) (gss.Ticket, error) { return gss.Ticket{}, errors.New("the KDC is down") }), "the KDC is down"},
-		"a false server": {func() loginServer { return func([]byte) ([]byte, bool, error) { return []byte("x"), true, nil } }, ticket(key), "the login at ZooKeeper at 127.0.0.1:"},
-		"an endless server": {func() loginServer { return func([]byte) ([]byte, bool, error) { return []byte("x"), false, nil } }, func(net.Addr) (Exchange, error) {
+		"no ticket": {byTicket, GSSAPI(func(net.Addr) (gss.Ticket, error) {
+			return gss.Ticket{}, errors.New("the KDC is down")
+		}), "the KDC is down"},
+		"a false server": {func() loginServer {
+			return func([]byte) ([]byte, bool, error) { return []byte("x"), true, nil }
+		}, ticket(key), "the login at ZooKeeper at 127.0.0.1:"},
+		"an endless server": {func() loginServer {
+			return func([]byte) ([]byte, bool, error) { return []byte("x"), false, nil }
+		}, func(net.Addr) (Exchange, error) {
 			return func([]byte) ([]byte, bool, error) { return []byte("y"), false, nil }, nil
 		}, "more than 8 times"},
 	} {

@@ -91,7 +91,8 @@ var errNoSession = errors.New("no session")
 
 // connect begins a session. The end of ctx ends every wait for an answer. The caller must call close.
 func connect(ctx context.Context, cfg Config, g *guards) (*zookeeper, error) {
-	conn, events, err := zk.Connect(cfg.Servers, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false), zk.WithMaxBufferSize(maxReply), zk.WithDialer(g.dial))
+	conn, events, err := zk.Connect(cfg.Servers, sessionTimeout, zk.WithLogger(silent{}), zk.WithLogInfo(false),
+		zk.WithMaxBufferSize(maxReply), zk.WithDialer(g.dial))
 	if err != nil {
 		return nil, fmt.Errorf("ZooKeeper at %v: %w", cfg.Servers, err)
 	}

@@ -36,9 +36,11 @@ func startZooKeeper(t *testing.T, module string, options ...string) string {
 	_ = l.Close()
 	_, port, _ := net.SplitHostPort(at) // of a listener
 	jaas := write("jaas.conf", "Server {\n "+module+";\n};\n")
-	cfg := write("zoo.cfg", fmt.Sprintf("dataDir=%s\nclientPortAddress=127.0.0.1\nclientPort=%s\ntickTime=2000\nadmin.enableServer=false\n"+
-		"authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\nsessionRequireClientSASLAuth=true\nenforce.auth.enabled=true\nenforce.auth.schemes=sasl\n", dir, port))
-	cmd := exec.Command("java", append(append([]string{"-Xmx128m", "-Djava.security.auth.login.config=" + jaas}, options...),
+	cfg := write("zoo.cfg",
+		fmt.Sprintf("dataDir=%s\nclientPortAddress=127.0.0.1\nclientPort=%s\ntickTime=2000\nadmin.enableServer=false\n"+
+			"authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\nsessionRequireClientSASLAuth=true\nenforce.auth.enabled=true\nenforce.auth.schemes=sasl\n", dir, port))
+	cmd := exec.Command("java", append(append([]string{"-Xmx128m", "-Djava.security.auth.login.config=" + jaas},
+		options...),
 		"-cp", os.Getenv("RMD_ZOOKEEPER_CLASSPATH"), "org.apache.zookeeper.server.ZooKeeperServerMain", cfg)...)
 	var log strings.Builder
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -87,8 +89,10 @@ func TestZooKeeperLogin(t *testing.T) {
 	try("no login", at, nil, false)
 
 	k := gsstest.StartKDC(t)
-	at = startZooKeeper(t, `com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true useTicketCache=false keyTab="`+
-		k.Keytab("zookeeper/localhost")+`" principal="zookeeper/localhost@TEST"`, "-Djava.security.krb5.conf="+k.Path("krb5.conf"))
+	at = startZooKeeper(t,
+		`com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true useTicketCache=false keyTab="`+
+			k.Keytab("zookeeper/localhost")+`" principal="zookeeper/localhost@TEST"`,
+		"-Djava.security.krb5.conf="+k.Path("krb5.conf"))
 	keytab := k.Keytab("rm/localhost")
 	try("GSSAPI", at, GSSAPI(func(net.Addr) (gss.Ticket, error) {
 		l, err := kdc.NewLogin("rm/localhost@TEST", keytab, k.Path("krb5.conf"))

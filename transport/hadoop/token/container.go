@@ -103,6 +103,7 @@ func ParseContainer(identifier []byte, kinds yarn.Kinds) (Container, error) {
 	return Container{ID: id, Node: p.GetNmHostAddr(), User: p.GetAppSubmitter(), Size: size, Kinds: kinds,
 		ExpiresMillis: p.GetExpiryTimeStamp(), KeyID: *p.MasterKeyId, RMIdentifier: p.GetRmIdentifier(),
 		Priority: wire.Priority(p.Priority), CreatedMillis: p.GetCreationTime(), Logs: p.LogAggregationContext,
-		Label: p.GetNodeLabelExpression(), AM: p.GetContainerType() == proto.ContainerTypeProto_APPLICATION_MASTER && p.ContainerType != nil,
+		Label: p.GetNodeLabelExpression(), AM: p.GetContainerType() == proto.ContainerTypeProto_APPLICATION_MASTER &&
+			p.ContainerType != nil,
 		Version: p.GetVersion(), AllocationID: p.GetAllocationRequestId()}, nil
 }

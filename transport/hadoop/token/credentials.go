@@ -41,7 +41,8 @@ type Secret struct {
 
 // AddToken adds a token. It replaces a token with the same alias.
 func (c *Credentials) AddToken(alias string, p *proto.TokenProto) {
-	c.put(Token{Alias: alias, Identifier: p.GetIdentifier(), Password: p.GetPassword(), Kind: p.GetKind(), Service: p.GetService()})
+	c.put(Token{Alias: alias, Identifier: p.GetIdentifier(), Password: p.GetPassword(), Kind: p.GetKind(),
+		Service: p.GetService()})
 }
 
 func (c *Credentials) put(t Token) {
@@ -166,7 +167,8 @@ func readProtobuf(data []byte) (*Credentials, error) {
 	seen := make(map[string]int)
 	for _, e := range p.GetTokens() {
 		k := e.GetToken()
-		t := Token{Alias: e.GetAlias(), Identifier: k.GetIdentifier(), Password: k.GetPassword(), Kind: k.GetKind(), Service: k.GetService()}
+		t := Token{Alias: e.GetAlias(), Identifier: k.GetIdentifier(), Password: k.GetPassword(), Kind: k.GetKind(),
+			Service: k.GetService()}
 		out.Tokens = putValue(out.Tokens, t, "t"+t.Alias, seen)
 	}
 	for _, e := range p.GetSecrets() {

@@ -39,8 +39,10 @@ func TestCredentialsAreThoseOfJava(t *testing.T) {
 func TestCredentialsProtobufForm(t *testing.T) {
 	p := &proto.CredentialsProto{
 		Tokens: []*proto.CredentialsKVProto{
-			{Alias: new(""), Token: &proto.TokenProto{Identifier: []byte{1}, Password: []byte{2}, Kind: new("old"), Service: new("")}},
-			{Alias: new(""), Token: &proto.TokenProto{Identifier: []byte{0x0a, 0x0b}, Password: []byte{0x0c, 0x0d}, Kind: new(KindAMRM), Service: new("")}},
+			{Alias: new(""), Token: &proto.TokenProto{Identifier: []byte{1}, Password: []byte{2}, Kind: new("old"),
+				Service: new("")}},
+			{Alias: new(""), Token: &proto.TokenProto{Identifier: []byte{0x0a, 0x0b}, Password: []byte{0x0c, 0x0d},
+				Kind: new(KindAMRM), Service: new("")}},
 		},
 		Secrets: []*proto.CredentialsKVProto{{Alias: new("k"), Secret: []byte{9}}},
 	}
@@ -102,7 +104,8 @@ func TestVInts(t *testing.T) {
 		v    int64
 		want string
 	}{
-		{0, "00"}, {127, "7f"}, {-112, "90"}, {128, "8f80"}, {300, "8e012c"}, {255, "8fff"}, {256, "8e0100"}, {-113, "8770"}, {-256, "87ff"}, {-257, "860100"}, {65536, "8d010000"}, {-65537, "85010000"},
+		{0, "00"}, {127, "7f"}, {-112, "90"}, {128, "8f80"}, {300, "8e012c"}, {255, "8fff"}, {256, "8e0100"}, {-113, "8770"},
+		{-256, "87ff"}, {-257, "860100"}, {65536, "8d010000"}, {-65537, "85010000"},
 		{math.MaxInt64, "887fffffffffffffff"}, {math.MinInt64, "807fffffffffffffff"},
 	} {
 		if got := hex.EncodeToString(appendVInt(nil, c.v)); got != c.want {

@@ -131,8 +131,9 @@ func ParseDelegation(identifier []byte) (Delegation, error) {
 	if err := parse(identifier, &p); err != nil {
 		return Delegation{}, err
 	}
-	return Delegation{Owner: p.GetOwner(), Renewer: p.GetRenewer(), RealUser: p.GetRealUser(), IssuedMillis: p.GetIssueDate(),
-		MaxMillis: p.GetMaxDate(), Sequence: uint32(p.GetSequenceNumber()), KeyID: p.GetMasterKeyId()}, nil
+	return Delegation{Owner: p.GetOwner(), Renewer: p.GetRenewer(), RealUser: p.GetRealUser(),
+		IssuedMillis: p.GetIssueDate(),
+		MaxMillis:    p.GetMaxDate(), Sequence: uint32(p.GetSequenceNumber()), KeyID: p.GetMasterKeyId()}, nil
 }
 
 // Identify decodes the identifier of a delegation token of Hadoop: YARN's are messages, all others

@@ -23,7 +23,8 @@ const (
 	KindTimeline   = "TIMELINE_DELEGATION_TOKEN" // of the timeline service
 )
 
-var hashes = [yarn.HMACs]func() hash.Hash{yarn.HMACSHA1: sha1.New, yarn.HMACSHA224: sha256.New224, yarn.HMACSHA256: sha256.New, yarn.HMACSHA384: sha512.New384, yarn.HMACSHA512: sha512.New}
+var hashes = [yarn.HMACs]func() hash.Hash{yarn.HMACSHA1: sha1.New, yarn.HMACSHA224: sha256.New224,
+	yarn.HMACSHA256: sha256.New, yarn.HMACSHA384: sha512.New384, yarn.HMACSHA512: sha512.New}
 
 // HMAC returns the HMAC of a master key, with the algorithm that the key had when it was made.
 func HMAC(key state.MasterKey) hash.Hash { return hmac.New(hashes[key.Algorithm], key.Bytes) }
@@ -37,7 +38,8 @@ func Password(key state.MasterKey, identifier []byte) []byte {
 
 // Proto returns the token of an identifier, signed with a key.
 func Proto(kind, service string, identifier []byte, key state.MasterKey) *proto.TokenProto {
-	return &proto.TokenProto{Identifier: identifier, Password: Password(key, identifier), Kind: new(kind), Service: new(service)}
+	return &proto.TokenProto{Identifier: identifier, Password: Password(key, identifier), Kind: new(kind),
+		Service: new(service)}
 }
 
 func same(want, got []byte) error {

@@ -25,7 +25,8 @@ func keyed(t *testing.T) *state.State {
 	for k := yarn.KeyKind(0); k < yarn.KeyKinds; k++ {
 		apply(t, st, &event.MasterKeyCreated{Which: k, ID: int32(k) + 1, Bytes: []byte{1, 2, 3, 4, 5, 6, 7, byte(k)}})
 	}
-	apply(t, st, &event.ApplicationSubmitted{App: 1, Queue: "root.a", User: "alice", MaxAttempts: 2}, &event.AttemptStarted{App: 1, Attempt: 1})
+	apply(t, st, &event.ApplicationSubmitted{App: 1, Queue: "root.a", User: "alice", MaxAttempts: 2},
+		&event.AttemptStarted{App: 1, Attempt: 1})
 	return st
 }
 
@@ -57,7 +58,8 @@ func TestRollOver(t *testing.T) {
 	if signing(yarn.KeyAMRM) != 5 || signing(yarn.KeyNM) != 2 || r.Newest(yarn.KeyNM).ID != 6 {
 		t.Error("while a next key waits, AMs' tokens are signed with it and nodes' are not")
 	}
-	if k := r.ToHand(yarn.KeyNM, 2); k.GetKeyId() != 6 || string(k.GetBytes()) != "next nm" || r.ToHand(yarn.KeyNM, 6) != nil || r.ToHand(yarn.KeyContainer, 1) != nil {
+	if k := r.ToHand(yarn.KeyNM, 2); k.GetKeyId() != 6 || string(k.GetBytes()) != "next nm" ||
+		r.ToHand(yarn.KeyNM, 6) != nil || r.ToHand(yarn.KeyContainer, 1) != nil {
 		t.Errorf("a node that lacks the newest key is handed %v", k)
 	}
 	if k, err := r.AtRegistration(yarn.KeyNM); err != nil || k.GetKeyId() != 2 {
@@ -67,7 +69,8 @@ func TestRollOver(t *testing.T) {
 		t.Errorf("a new token is not renewed: %v, %v", p, err)
 	}
 	p, err := r.RenewAMRM(at(1, 1), 3)
-	if id, _ := ParseAMRM(p.GetIdentifier()); err != nil || id.KeyID != 5 || p.GetService() != "" || p.GetKind() != KindAMRM {
+	if id, _ := ParseAMRM(p.GetIdentifier()); err != nil || id.KeyID != 5 || p.GetService() != "" ||
+		p.GetKind() != KindAMRM {
 		t.Errorf("an old token is renewed as %v, %v", p, err)
 	}
 
@@ -76,7 +79,8 @@ func TestRollOver(t *testing.T) {
 		kind yarn.KeyKind
 		id   int32
 		want bool
-	}{{yarn.KeyAMRM, 5, true}, {yarn.KeyAMRM, 3, false}, {yarn.KeyNM, 6, true}, {yarn.KeyNM, 2, true}, {yarn.KeyNM, 5, false}, {yarn.KeyNM, 0, false}} {
+	}{{yarn.KeyAMRM, 5, true}, {yarn.KeyAMRM, 3, false}, {yarn.KeyNM, 6, true}, {yarn.KeyNM, 2, true},
+		{yarn.KeyNM, 5, false}, {yarn.KeyNM, 0, false}} {
 		if _, ok := r.Accepted(c.kind, c.id); ok != c.want {
 			t.Errorf("%s key %d accepted: %v", c.kind, c.id, ok)
 		}
@@ -138,7 +142,8 @@ func TestTokensForNodesVerify(t *testing.T) {
 	if err != nil || nm.GetService() != "10.0.0.1:8041" || nm.GetKind() != KindNM {
 		t.Fatalf("NMToken = %v, %v, want service 10.0.0.1:8041 and kind %s", nm, err, KindNM)
 	}
-	if got, err := r.VerifyNM(nm.GetIdentifier(), nm.GetPassword()); err != nil || got.Node != node || got.User != "alice" {
+	if got, err := r.VerifyNM(nm.GetIdentifier(), nm.GetPassword()); err != nil || got.Node != node ||
+		got.User != "alice" {
 		t.Errorf("VerifyNM = %+v, %v, want node %v and user alice", got, err, node)
 	}
 	if _, err := r.VerifyNM(nm.GetIdentifier(), []byte("guess")); !errors.Is(err, ErrBad) {
@@ -166,7 +171,8 @@ func TestTokensForNodesVerify(t *testing.T) {
 
 func TestDelegationTokens(t *testing.T) {
 	st := keyed(t)
-	apply(t, st, &event.DelegationTokenIssued{Sequence: 1, Owner: "alice", Renewer: "yarn", KeyID: 4, MaxMillis: 1000, ExpiresMillis: 500})
+	apply(t, st, &event.DelegationTokenIssued{Sequence: 1, Owner: "alice", Renewer: "yarn", KeyID: 4, MaxMillis: 1000,
+		ExpiresMillis: 500})
 	d := Delegation{Owner: "alice", Renewer: "yarn", MaxMillis: 1000, Sequence: 1, KeyID: 4}
 	p, err := NewRing(st).DelegationToken(d, "rm:8032")
 	if err != nil {

@@ -13,9 +13,11 @@ func TestURLStrings(t *testing.T) {
 	for _, s := range []string{"identifier", "password", KindDelegation, "10.0.0.1:8032"} {
 		data = appendChunk(data, s)
 	}
-	for _, text := range []string{base64.RawURLEncoding.EncodeToString(data), " " + base64.URLEncoding.EncodeToString(data) + "\n"} {
+	for _, text := range []string{base64.RawURLEncoding.EncodeToString(data),
+		" " + base64.URLEncoding.EncodeToString(data) + "\n"} {
 		p, err := FromURLString(text)
-		if err != nil || string(p.GetIdentifier()) != "identifier" || string(p.GetPassword()) != "password" || p.GetKind() != KindDelegation || p.GetService() != "10.0.0.1:8032" {
+		if err != nil || string(p.GetIdentifier()) != "identifier" || string(p.GetPassword()) != "password" ||
+			p.GetKind() != KindDelegation || p.GetService() != "10.0.0.1:8032" {
 			t.Errorf("%q reads as %v, %v", text, p, err)
 		}
 	}
@@ -28,7 +30,8 @@ func TestURLStrings(t *testing.T) {
 
 // TestWrittenURLString reads what URLString writes.
 func TestWrittenURLString(t *testing.T) {
-	want := Token{Kind: "kms-dt", Service: "kms://https@host:9600/kms", Identifier: []byte{0, 1}, Password: bytes.Repeat([]byte{255}, 200)}
+	want := Token{Kind: "kms-dt", Service: "kms://https@host:9600/kms", Identifier: []byte{0, 1},
+		Password: bytes.Repeat([]byte{255}, 200)}
 	p, err := FromURLString(want.URLString())
 	got := Token{Kind: p.GetKind(), Service: p.GetService(), Identifier: p.GetIdentifier(), Password: p.GetPassword()}
 	if err != nil || !reflect.DeepEqual(got, want) {

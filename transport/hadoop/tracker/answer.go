@@ -26,7 +26,8 @@ type orders struct {
 }
 
 func (o *orders) none() bool {
-	return len(o.kill) == 0 && len(o.cleanUp) == 0 && len(o.remove) == 0 && len(o.signals) == 0 && len(o.resize) == 0 && o.total == nil && o.labels == nil
+	return len(o.kill) == 0 && len(o.cleanUp) == 0 && len(o.remove) == 0 && len(o.signals) == 0 && len(o.resize) == 0 &&
+		o.total == nil && o.labels == nil
 }
 
 // plain encodes the answer without commands. tokens is the number of the replaced tokens.

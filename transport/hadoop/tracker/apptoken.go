@@ -26,7 +26,8 @@ func tokenNeeds(st *state.State) (sequence int64, releases bool) {
 func systemCredentials(st *state.State) (out []*proto.SystemCredentialsForAppsProto) {
 	for h := range st.AppTokens.Holders() {
 		if slot := st.Apps.Find(h.App); slot != 0 && len(h.Credentials) > 0 {
-			out = append(out, &proto.SystemCredentialsForAppsProto{AppId: wire.ApplicationIDProto(st.Apps.Get(slot).ID), CredentialsForApp: h.Credentials})
+			out = append(out, &proto.SystemCredentialsForAppsProto{AppId: wire.ApplicationIDProto(st.Apps.Get(slot).ID),
+				CredentialsForApp: h.Credentials})
 		}
 	}
 	return out

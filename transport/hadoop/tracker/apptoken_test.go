@@ -12,8 +12,10 @@ import (
 // with its heartbeats, until it says that it has them.
 func TestReplacedTokensReachNodes(t *testing.T) {
 	c, _, n := started(t)
-	app := c.must(&input.SubmitApplication{User: "ann", Queue: "default", Unmanaged: true, Tokens: input.AppTokens{Fetch: true, DelayMillis: 600_000}}).(*input.SubmitApplicationReply).ID
-	c.must(&input.TokensFetched{App: app, Credentials: []byte("HDTS"), List: []input.AppToken{{Kind: "HDFS_DELEGATION_TOKEN", Service: "nn", Password: []byte("secret")}}})
+	app := c.must(&input.SubmitApplication{User: "ann", Queue: "default", Unmanaged: true,
+		Tokens: input.AppTokens{Fetch: true, DelayMillis: 600_000}}).(*input.SubmitApplicationReply).ID
+	c.must(&input.TokensFetched{App: app, Credentials: []byte("HDTS"),
+		List: []input.AppToken{{Kind: "HDFS_DELEGATION_TOKEN", Service: "nn", Password: []byte("secret")}}})
 	c.took()
 	has, keeps := int64(1), false
 	n.change = func(r *proto.NodeHeartbeatRequestProto) {

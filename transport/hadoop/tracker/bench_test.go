@@ -50,7 +50,8 @@ func BenchmarkIdleHeartbeat(b *testing.B) {
 			if containers > 0 {
 				_, n.running = c.app(c.slot(n.id), min(containers, 8))
 				for i := len(n.running); i < containers; i++ { // containers of the cluster: the node has no room for more
-					n.running = append(n.running, yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1, Seq: 9}, Attempt: 1, Number: uint64(i)})
+					n.running = append(n.running, yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1, Seq: 9}, Attempt: 1,
+						Number: uint64(i)})
 				}
 			}
 			n.beat()
@@ -81,7 +82,8 @@ func BenchmarkDecode(b *testing.B) {
 	for _, containers := range []int{0, 10, 50} {
 		n := newNM(b, nil, "node00001.example.com")
 		for i := range containers {
-			n.running = append(n.running, yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1, Seq: 9}, Attempt: 1, Number: uint64(i)})
+			n.running = append(n.running, yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: 1, Seq: 9}, Attempt: 1,
+				Number: uint64(i)})
 		}
 		body := n.bytes()
 		b.Run(fmt.Sprintf("generated/containers=%d", containers), func(b *testing.B) {

@@ -101,7 +101,8 @@ func ConfigOf(conf *hadoopconf.Config) (Config, error) {
 		}
 		*d.to = time.Duration(n) * time.Millisecond
 	}
-	c.CheckHost = strings.EqualFold(conf.Value("yarn.resourcemanager.resource-tracker.nm.ip-hostname-check", "false"), "true")
+	c.CheckHost = strings.EqualFold(conf.Value("yarn.resourcemanager.resource-tracker.nm.ip-hostname-check", "false"),
+		"true")
 	return c, errors.Join(errs...)
 }
 
@@ -118,10 +119,13 @@ func (c Config) Validate() error {
 		errs = append(errs, errors.New("the version and the minimum version are required (NONE for none)"))
 	}
 	if c.HeartbeatInterval < time.Millisecond || c.Expiry < c.HeartbeatInterval {
-		errs = append(errs, fmt.Errorf("heartbeats every %v with expiry after %v: use a millisecond or more, and an expiry that is longer", c.HeartbeatInterval, c.Expiry))
+		errs = append(errs,
+			fmt.Errorf("heartbeats every %v with expiry after %v: use a millisecond or more, and an expiry that is longer",
+				c.HeartbeatInterval, c.Expiry))
 	}
 	if c.BatchInterval <= 0 || c.BatchNodesMax < 1 || c.ViewFor < 0 || c.CutAfter <= 0 {
-		errs = append(errs, errors.New("batches need an interval and a size, and failures a time, above 0 (start from DefaultConfig)"))
+		errs = append(errs,
+			errors.New("batches need an interval and a size, and failures a time, above 0 (start from DefaultConfig)"))
 	}
 	if c.ContainersMax < 1 || c.ApplicationsMax < 1 || c.DiagnosticsMax < 64 {
 		errs = append(errs, errors.New("the bounds of lists and texts must be positive (start from DefaultConfig)"))

@@ -55,7 +55,8 @@ func (s *Service) fastPath(b *beat) []byte {
 		otherAddress(ss.address, b.from), !ss.nothingPending(v.st), s.leaderUnreachable(now):
 		return nil
 	}
-	if n := v.st.Nodes.Get(ss.number); (n.TotalSet && n.SetTotal != ss.total) || lastRemoval(v.st, ss.number) != ss.removed {
+	if n := v.st.Nodes.Get(ss.number); (n.TotalSet && n.SetTotal != ss.total) ||
+		lastRemoval(v.st, ss.number) != ss.removed {
 		return nil
 	}
 	ss.last, ss.answered, ss.answer = next(ss.last), true, nil
@@ -91,7 +92,8 @@ func (s *Service) read(b *beat, body []byte) (*report, error) {
 		return nil, invalid("nodeHeartbeat: %v", err)
 	}
 	if len(list) > s.cfg.ContainersMax {
-		return nil, invalid("nodeHeartbeat: %d containers of node %s, at most %d are taken", len(list), r.id, s.cfg.ContainersMax)
+		return nil, invalid("nodeHeartbeat: %d containers of node %s, at most %d are taken", len(list), r.id,
+			s.cfg.ContainersMax)
 	}
 	r.statuses = make([]input.ContainerStatus, len(list))
 	for i, data := range list {
@@ -191,7 +193,8 @@ func (s *Service) local(ss *session, in *input.NodeHeartbeat) bool {
 	now := s.now()
 	v := s.fresh(now)
 	st := v.st
-	return !(v.releases && len(in.KeepAlive) > 0) && !in.Full && len(in.Statuses) == 0 && !in.Unhealthy && ss.pending == nil && !s.leaderUnreachable(now) && ss.nothingPending(st) && ss.unacked(st) < unackedMax
+	return !(v.releases && len(in.KeepAlive) > 0) && !in.Full && len(in.Statuses) == 0 && !in.Unhealthy &&
+		ss.pending == nil && !s.leaderUnreachable(now) && ss.nothingPending(st) && ss.unacked(st) < unackedMax
 }
 
 // finish updates the session with the leader's reply and returns the answer for the node.

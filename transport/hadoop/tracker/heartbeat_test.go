@@ -38,14 +38,17 @@ func TestExchange(t *testing.T) {
 	s := newService(t, c)
 	n := newNM(t, s, "node1")
 	r := n.register()
-	if r.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL || r.GetRmIdentifier() != 1700000000000 || r.GetRmVersion() != "3.4.2" ||
-		len(r.GetContainerTokenMasterKey().GetBytes()) == 0 || len(r.GetNmTokenMasterKey().GetBytes()) == 0 || r.Resource != nil {
+	if r.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL || r.GetRmIdentifier() != 1700000000000 ||
+		r.GetRmVersion() != "3.4.2" ||
+		len(r.GetContainerTokenMasterKey().GetBytes()) == 0 || len(r.GetNmTokenMasterKey().GetBytes()) == 0 ||
+		r.Resource != nil {
 		t.Fatalf("registration is answered %v", r)
 	}
 	wantInputs(t, c, "RegisterNode ")
 
 	p := n.beat()
-	if p.GetNextHeartBeatInterval() != 1000 || p.GetTokenSequenceNo() != 1 || p.ContainerTokenMasterKey != nil || p.NmTokenMasterKey != nil {
+	if p.GetNextHeartBeatInterval() != 1000 || p.GetTokenSequenceNo() != 1 || p.ContainerTokenMasterKey != nil ||
+		p.NmTokenMasterKey != nil {
 		t.Fatalf("the first heartbeat is answered %v", p)
 	}
 	wantInputs(t, c, "heartbeat(0 full) ")
@@ -186,7 +189,8 @@ func TestUnknownNodeMustRegister(t *testing.T) {
 	c := newCluster(t)
 	n := newNM(t, newService(t, c), "node1")
 	p, err := n.try()
-	if err != nil || p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_RESYNC || !strings.Contains(p.GetDiagnosticsMessage(), "node1:45454") {
+	if err != nil || p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_RESYNC ||
+		!strings.Contains(p.GetDiagnosticsMessage(), "node1:45454") {
 		t.Fatalf("it is answered %v, %v", p, err)
 	}
 	if c.currents == 0 {
@@ -443,14 +447,16 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 	}
 	n.beat()
 	in := c.took()[0].(*input.NodeHeartbeat)
-	if d := in.Statuses[0].Diagnostics; len(d) > DefaultConfig().DiagnosticsMax+2 || !strings.HasSuffix(d, "\uFFFD the end") {
+	if d := in.Statuses[0].Diagnostics; len(d) > DefaultConfig().DiagnosticsMax+2 ||
+		!strings.HasSuffix(d, "\uFFFD the end") {
 		t.Fatalf("%d bytes of diagnostics, ending in %q", len(d), d[len(d)-12:])
 	}
 }
 
 func TestUtilization(t *testing.T) {
 	_, s, n := started(t)
-	want := Utilization{Containers: Usage{100, 200, 0.5}, Node: Usage{1000, 2000, 2.5}, Opportunistic: Opportunistic{QueueCapacity: 7}}
+	want := Utilization{Containers: Usage{100, 200, 0.5}, Node: Usage{1000, 2000, 2.5},
+		Opportunistic: Opportunistic{QueueCapacity: 7}}
 	n.beat()
 	u, ok := s.Utilization(n.id)
 	if u.Age = 0; !ok || u != want {

@@ -47,7 +47,9 @@ func (s *Service) labelNode(ctx context.Context, id yarn.NodeID, labels *proto.N
 	case f.Reason == input.NotInitialized:
 		return nil, ipc.Standby(f.Error())
 	default:
-		text := s.text(fmt.Sprintf("Node Labels {%s} reported from NM with ID %s was rejected from RM with exception message as : %s", strings.Join(names, ","), id, f.What))
+		text := s.text(
+			fmt.Sprintf("Node Labels {%s} reported from NM with ID %s was rejected from RM with exception message as : %s",
+				strings.Join(names, ","), id, f.What))
 		s.cfg.Logger.Warn("labels of a node refused", "node", id, "reason", f.What)
 		return &labelAnswer{diagnostics: text}, nil
 	}

@@ -14,7 +14,8 @@ import (
 // yarn.node-labels.configuration-type.
 func newLabelled(t *testing.T, source string) (*cluster, *Service, *nm) {
 	t.Helper()
-	c := newCluster(t, input.Property{Name: "yarn.node-labels.enabled", Value: "true"}, input.Property{Name: "yarn.node-labels.configuration-type", Value: source})
+	c := newCluster(t, input.Property{Name: "yarn.node-labels.enabled", Value: "true"},
+		input.Property{Name: "yarn.node-labels.configuration-type", Value: source})
 	c.must(&input.SetLabels{Labels: []input.Label{{Name: "gpu", Exclusive: true}, {Name: "spot"}}})
 	s := newService(t, c)
 	return c, s, newNM(t, s, "node1")
@@ -49,7 +50,8 @@ func (n *nm) beatWith(p *proto.NodeLabelsProto) *proto.NodeHeartbeatResponseProt
 func TestLabelsOfANode(t *testing.T) {
 	c, _, n := newLabelled(t, "distributed")
 	label := func() string { return c.Fork().Labels.Name(c.node(n.id).Label) }
-	if out := n.registerWith(t, labels("gpu")); !out.GetAreNodeLabelsAcceptedByRM() || out.DiagnosticsMessage != nil || label() != "gpu" {
+	if out := n.registerWith(t, labels("gpu")); !out.GetAreNodeLabelsAcceptedByRM() || out.DiagnosticsMessage != nil ||
+		label() != "gpu" {
 		t.Fatalf("it has %q and is answered %v", label(), out)
 	}
 	n.beat()
@@ -64,22 +66,28 @@ func TestLabelsOfANode(t *testing.T) {
 		names []string
 		says  string
 	}{
-		{[]string{"none"}, "Not all labels being replaced contained by known label collections, please check, new labels=[none]"},
-		{[]string{"spot", "gpu"}, "2 labels specified on host=node1, please note that we do not support specifying multiple labels on a single host for now."},
+		{[]string{"none"},
+			"Not all labels being replaced contained by known label collections, please check, new labels=[none]"},
+		{[]string{"spot", "gpu"},
+			"2 labels specified on host=node1, please note that we do not support specifying multiple labels on a single host for now."},
 	} {
 		want := strings.Replace(head, "%", strings.Join(slices.Sorted(slices.Values(r.names)), ","), 1) + r.says
 		out := n.beatWith(labels(r.names...))
-		if out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL || out.AreNodeLabelsAcceptedByRM == nil || out.GetAreNodeLabelsAcceptedByRM() || out.GetDiagnosticsMessage() != want || label() != "spot" {
+		if out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL || out.AreNodeLabelsAcceptedByRM == nil ||
+			out.GetAreNodeLabelsAcceptedByRM() || out.GetDiagnosticsMessage() != want || label() != "spot" {
 			t.Errorf("%v: it has %q and is answered %v", r.names, label(), out)
 		}
-		if out := n.registerWith(t, labels(r.names...)); out.AreNodeLabelsAcceptedByRM == nil || out.GetAreNodeLabelsAcceptedByRM() || out.GetDiagnosticsMessage() != want || label() != "spot" {
+		if out := n.registerWith(t, labels(r.names...)); out.AreNodeLabelsAcceptedByRM == nil ||
+			out.GetAreNodeLabelsAcceptedByRM() || out.GetDiagnosticsMessage() != want || label() != "spot" {
 			t.Errorf("%v, registering: it has %q and is answered %v", r.names, label(), out)
 		}
 	}
-	if out := n.beatWith(labels(make([]string, labelsMax+1)...)); out.GetAreNodeLabelsAcceptedByRM() || !strings.HasPrefix(out.GetDiagnosticsMessage(), "101 labels of node node1:45454") {
+	if out := n.beatWith(labels(make([]string, labelsMax+1)...)); out.GetAreNodeLabelsAcceptedByRM() ||
+		!strings.HasPrefix(out.GetDiagnosticsMessage(), "101 labels of node node1:45454") {
 		t.Errorf("too many: %v", out)
 	}
-	if out := n.beatWith(labels(strings.Repeat("x", 1<<20))); out.GetAreNodeLabelsAcceptedByRM() || len(out.GetDiagnosticsMessage()) > DefaultConfig().DiagnosticsMax {
+	if out := n.beatWith(labels(strings.Repeat("x", 1<<20))); out.GetAreNodeLabelsAcceptedByRM() ||
+		len(out.GetDiagnosticsMessage()) > DefaultConfig().DiagnosticsMax {
 		t.Errorf("too long: %d bytes", len(out.GetDiagnosticsMessage()))
 	}
 	if out := n.beatWith(labels()); !out.GetAreNodeLabelsAcceptedByRM() || label() != "" {

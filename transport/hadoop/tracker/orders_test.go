@@ -24,7 +24,8 @@ func TestLostContainer(t *testing.T) {
 	n.beat()
 	wantInputs(t, c, "heartbeat(2 full) ")
 	reply := c.must(&input.Allocate{Attempt: at, Response: 2}).(*input.AllocateReply)
-	if len(reply.Completed) != 1 || reply.Completed[0].Container != ids[2] || reply.Completed[0].ExitStatus != yarn.ExitAborted {
+	if len(reply.Completed) != 1 || reply.Completed[0].Container != ids[2] ||
+		reply.Completed[0].ExitStatus != yarn.ExitAborted {
 		t.Fatalf("the AM is told %+v", reply.Completed)
 	}
 	n.beat()
@@ -66,7 +67,8 @@ func TestRegistrationWithContainers(t *testing.T) {
 	}
 	n.response = 0
 	p := n.beat()
-	if apps, _ := wire.ApplicationIDs(p.ApplicationsToCleanup); !slices.Equal(apps, []yarn.ApplicationID{old}) || !slices.Contains(texts(p.ContainersToCleanup), ghost) {
+	if apps, _ := wire.ApplicationIDs(p.ApplicationsToCleanup); !slices.Equal(apps, []yarn.ApplicationID{old}) ||
+		!slices.Contains(texts(p.ContainersToCleanup), ghost) {
 		t.Fatalf("the first heartbeat is answered %v", p)
 	}
 	if p := n.beat(); p.ApplicationsToCleanup != nil || p.ContainersToCleanup != nil {
@@ -82,7 +84,8 @@ func TestSignals(t *testing.T) {
 	c.must(&input.SignalContainer{Container: ids[0], Command: 3})
 	c.took()
 	p := n.beat()
-	if len(p.ContainersToSignal) != 1 || p.ContainersToSignal[0].GetCommand() != proto.SignalContainerCommandProto_FORCEFUL_SHUTDOWN ||
+	if len(p.ContainersToSignal) != 1 ||
+		p.ContainersToSignal[0].GetCommand() != proto.SignalContainerCommandProto_FORCEFUL_SHUTDOWN ||
 		!slices.Equal(texts([]*proto.ContainerIdProto{p.ContainersToSignal[0].ContainerId}), ids) {
 		t.Fatalf("the signal is missing in %v", p)
 	}
@@ -227,7 +230,8 @@ func TestLostAndExcludedNodeAnswers(t *testing.T) {
 	n.register()
 	n.beat()
 	c.must(&input.SetHosts{Exclude: []string{"node1"}})
-	if p, err := n.try(); err != nil || p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_SHUTDOWN || p.GetDiagnosticsMessage() == "" {
+	if p, err := n.try(); err != nil || p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_SHUTDOWN ||
+		p.GetDiagnosticsMessage() == "" {
 		t.Fatalf("an excluded node is answered %v, %v", p, err)
 	}
 	if s.sessionsKept() != 0 {

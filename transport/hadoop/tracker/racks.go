@@ -108,7 +108,8 @@ func NewTopology(cfg RacksConfig) (*Topology, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	t := &Topology{cfg: cfg, scripts: make(chan struct{}, cfg.ScriptsMax), known: map[string]string{}, failed: map[string]time.Time{}}
+	t := &Topology{cfg: cfg, scripts: make(chan struct{}, cfg.ScriptsMax), known: map[string]string{},
+		failed: map[string]time.Time{}}
 	if err := t.Reload(); err != nil {
 		cfg.Logger.Warn("topology table not read, every host is in the default rack until it can be", "error", err)
 	}

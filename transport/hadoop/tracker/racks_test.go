@@ -56,7 +56,8 @@ func TestNoTopology(t *testing.T) {
 func TestTable(t *testing.T) {
 	file := write(t, 0o600, "# hosts\n10.0.0.1 /dc1/r1\nnode3\t/dc1/r3/\nnode2 /dc1/r2 more\nbad rack\n\n")
 	r := topology(t, func(c *RacksConfig) { c.Table = file })
-	wantRacks(t, r, map[string]string{"node1": "/dc1/r1", "node3": "/dc1/r3", "node2": DefaultRack, "bad": DefaultRack, "other": DefaultRack})
+	wantRacks(t, r, map[string]string{"node1": "/dc1/r1", "node3": "/dc1/r3", "node2": DefaultRack, "bad": DefaultRack,
+		"other": DefaultRack})
 	if err := os.WriteFile(file, []byte("node1 /r9\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,8 @@ func TestLargeTable(t *testing.T) {
 	if err := os.WriteFile(file, []byte("node1 /r2\nnode2 /r2\n\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Reload(); err == nil || !strings.Contains(err.Error(), "net.topology.table.file.name): "+file+" is larger than 20 bytes") {
+	if err := r.Reload(); err == nil || !strings.Contains(err.Error(),
+		"net.topology.table.file.name): "+file+" is larger than 20 bytes") {
 		t.Errorf("21 bytes: %v", err)
 	}
 	wantRacks(t, r, map[string]string{"node1": "/r1"})
@@ -109,7 +111,8 @@ esac
 `)
 	r := topology(t, func(c *RacksConfig) { c.Script = file })
 	for range 2 {
-		wantRacks(t, r, map[string]string{"node1": "/r1", "node2": DefaultRack, "two": DefaultRack, "fails": DefaultRack, "x": "/by-name/x"})
+		wantRacks(t, r, map[string]string{"node1": "/r1", "node2": DefaultRack, "two": DefaultRack, "fails": DefaultRack,
+			"x": "/by-name/x"})
 	}
 	got, err := os.ReadFile(calls)
 	if err != nil || strings.Count(string(got), "\n") != 5 || !strings.Contains(string(got), "1:10.0.0.1\n") {
@@ -160,8 +163,10 @@ func TestRackCacheIsBounded(t *testing.T) {
 func TestRacksOfFiles(t *testing.T) {
 	const table, script = "<property><name>net.topology.table.file.name</name><value>/t</value></property>",
 		"<property><name>net.topology.script.file.name</name><value>/s</value></property>"
-	const mapping = "<property><name>net.topology.node.switch.mapping.impl</name><value>" + tableMapping + "</value></property>"
-	for props, want := range map[string][2]string{"": {}, table: {"/t", ""}, script: {"", "/s"}, table + script: {"", "/s"}, table + script + mapping: {"/t", "/s"}} {
+	const mapping = "<property><name>net.topology.node.switch.mapping.impl</name><value>" + tableMapping +
+		"</value></property>"
+	for props, want := range map[string][2]string{"": {}, table: {"/t", ""}, script: {"", "/s"},
+		table + script: {"", "/s"}, table + script + mapping: {"/t", "/s"}} {
 		if c := RacksConfigOf(confOf(t, props)); c.Table != want[0] || c.Script != want[1] {
 			t.Errorf("%s: table %q, script %q", props, c.Table, c.Script)
 		}

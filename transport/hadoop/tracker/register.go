@@ -33,7 +33,8 @@ func (r refusal) Error() string { return string(r) }
 func refusef(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
 
 // registerNodeManager registers a node with the containers that it still has.
-func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *proto.RegisterNodeManagerRequestProto) (*proto.RegisterNodeManagerResponseProto, error) {
+func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call,
+	req *proto.RegisterNodeManagerRequestProto) (*proto.RegisterNodeManagerResponseProto, error) {
 	// The checks must use a state at least as new as what the leader has committed.
 	if err := s.current(ctx); err != nil {
 		return nil, err
@@ -78,7 +79,8 @@ func (s *Service) registerNodeManager(ctx context.Context, call *ipc.Call, req *
 }
 
 // registration decodes a request.
-func (s *Service) registration(st *state.State, req *proto.RegisterNodeManagerRequestProto) (*input.RegisterNode, error) {
+func (s *Service) registration(st *state.State,
+	req *proto.RegisterNodeManagerRequestProto) (*input.RegisterNode, error) {
 	id, err := wire.NodeID(req.GetNodeId())
 	if err != nil {
 		return nil, invalid("registerNodeManager: %v", err)
@@ -130,8 +132,9 @@ func (s *Service) recovered(st *state.State, in *input.RegisterNode, containers 
 		if err != nil {
 			return invalid("registerNodeManager: node %s: %v", in.ID, err)
 		}
-		in.Recovered[i] = input.RecoveredContainer{Container: in.Containers[i].Container, Size: size, StartedMillis: p.GetCreationTime(),
-			Key: yarn.SchedulerKey{Priority: wire.Priority(p.GetPriority()), AllocationID: p.GetAllocationRequestId()}}
+		in.Recovered[i] = input.RecoveredContainer{Container: in.Containers[i].Container, Size: size,
+			StartedMillis: p.GetCreationTime(),
+			Key:           yarn.SchedulerKey{Priority: wire.Priority(p.GetPriority()), AllocationID: p.GetAllocationRequestId()}}
 	}
 	return nil
 }
@@ -206,7 +209,8 @@ func (s *Service) register(ctx context.Context, in *input.RegisterNode) (*input.
 }
 
 // registered begins the session of a registered node and returns the answer.
-func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeReply, ss *session, labels *labelAnswer) (*proto.RegisterNodeManagerResponseProto, error) {
+func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeReply, ss *session,
+	labels *labelAnswer) (*proto.RegisterNodeManagerResponseProto, error) {
 	now := s.now()
 	v := s.fresh(now)
 	ring := token.NewRing(v.st)
@@ -246,13 +250,15 @@ func (s *Service) registered(in *input.RegisterNode, reply *input.RegisterNodeRe
 	if labels != nil {
 		out.AreNodeLabelsAcceptedByRM, out.DiagnosticsMessage = &labels.accepted, wire.Optional(labels.diagnostics)
 	}
-	s.cfg.Logger.Info("node registered", "node", in.ID, "total", v.st.Versions.Kinds().Format(in.Total), "rack", in.Rack, "version", in.Version,
+	s.cfg.Logger.Info("node registered", "node", in.ID, "total", v.st.Versions.Kinds().Format(in.Total), "rack", in.Rack,
+		"version", in.Version,
 		"containers", len(in.Containers), "kill", len(reply.Kill))
 	return out, nil
 }
 
 // unRegisterNodeManager handles a node's shutdown. It also succeeds for an unknown node.
-func (s *Service) unRegisterNodeManager(ctx context.Context, call *ipc.Call, req *proto.UnRegisterNodeManagerRequestProto) (*proto.UnRegisterNodeManagerResponseProto, error) {
+func (s *Service) unRegisterNodeManager(ctx context.Context, call *ipc.Call,
+	req *proto.UnRegisterNodeManagerRequestProto) (*proto.UnRegisterNodeManagerResponseProto, error) {
 	id, err := wire.NodeID(req.GetNodeId())
 	if err != nil {
 		return nil, invalid("unRegisterNodeManager: %v", err)

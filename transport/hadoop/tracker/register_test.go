@@ -29,7 +29,8 @@ func TestRegistrationInput(t *testing.T) {
 	n := newNM(t, newService(t, c), "node1")
 	n.register()
 	in := c.took()[0].(*input.RegisterNode)
-	if in.ID != n.id || in.HTTPPort != 8042 || in.Rack != DefaultRack || in.Total != yarn.NewResource(8192, 8) || in.Version != "3.4.2" || !in.NodeManager {
+	if in.ID != n.id || in.HTTPPort != 8042 || in.Rack != DefaultRack || in.Total != yarn.NewResource(8192, 8) ||
+		in.Version != "3.4.2" || !in.NodeManager {
 		t.Fatalf("the input is %+v", in)
 	}
 }
@@ -47,13 +48,17 @@ func TestRefusedRegistrations(t *testing.T) {
 		{name: "large enough", change: resource(1024, 1)},
 		{name: "too little memory", change: resource(1023, 1), says: "the smallest container is 1024 MB"},
 		{name: "no vcores", change: resource(4096, 0), says: "1 vcores"},
-		{name: "no resource", change: func(p *proto.RegisterNodeManagerRequestProto) { p.Resource = nil }, says: "minimum allocations"},
-		{name: "smaller minimum", change: resource(512, 1), props: []input.Property{{Name: "yarn.scheduler.minimum-allocation-mb", Value: "512"}}},
-		{name: "larger minimum", change: resource(2047, 1), props: []input.Property{{Name: "yarn.resource-types.memory-mb.minimum-allocation", Value: "2048"}}, says: "2048 MB"},
+		{name: "no resource", change: func(p *proto.RegisterNodeManagerRequestProto) { p.Resource = nil },
+			says: "minimum allocations"},
+		{name: "smaller minimum", change: resource(512, 1),
+			props: []input.Property{{Name: "yarn.scheduler.minimum-allocation-mb", Value: "512"}}},
+		{name: "larger minimum", change: resource(2047, 1),
+			props: []input.Property{{Name: "yarn.resource-types.memory-mb.minimum-allocation", Value: "2048"}}, says: "2048 MB"},
 		{name: "excluded host", exclude: "node1", says: "node1"},
 		{name: "old version", config: minimum("3.4.3"), says: `"3.4.2" of node1:45454 is older than 3.4.3`},
 		{name: "version equal", config: minimum(EqualToRM)},
-		{name: "no version", config: minimum("2.0"), change: func(p *proto.RegisterNodeManagerRequestProto) { p.NmVersion = nil }, says: "older than"},
+		{name: "no version", config: minimum("2.0"),
+			change: func(p *proto.RegisterNodeManagerRequestProto) { p.NmVersion = nil }, says: "older than"},
 		{name: "unresolved", config: resolve(errors.New("no such host")), says: "cannot be resolved"},
 		{name: "resolved", config: resolve(nil)},
 	} {
@@ -82,7 +87,8 @@ func TestRefusedRegistrations(t *testing.T) {
 				}
 				return
 			}
-			if out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_SHUTDOWN || !strings.Contains(out.GetDiagnosticsMessage(), r.says) {
+			if out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_SHUTDOWN ||
+				!strings.Contains(out.GetDiagnosticsMessage(), r.says) {
 				t.Fatalf("it is answered %v, want SHUTDOWN for %q", out, r.says)
 			}
 			if s.sessionsKept() != 0 || c.Fork().Nodes.Find(n.id) != 0 {
@@ -110,7 +116,8 @@ func resolve(err error) func(*Config) {
 func TestDecommissionedNodeIsShutDown(t *testing.T) {
 	c, _, n := started(t)
 	c.must(&input.DrainNode{ID: n.id, Now: true})
-	if out := n.register(); out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_SHUTDOWN || !strings.Contains(out.GetDiagnosticsMessage(), "decommissioned") {
+	if out := n.register(); out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_SHUTDOWN ||
+		!strings.Contains(out.GetDiagnosticsMessage(), "decommissioned") {
 		t.Fatalf("it is answered %v", out)
 	}
 }
@@ -151,7 +158,8 @@ func TestBadRegistrations(t *testing.T) {
 
 func TestExtraResourceTypes(t *testing.T) {
 	c := newCluster(t, input.Property{Name: "yarn.resource-types", Value: "yarn.io/gpu"},
-		input.Property{Name: confPrefix + "resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
+		input.Property{Name: confPrefix + "resource-calculator",
+			Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	s := newService(t, c)
 	n := newNM(t, s, "node1")
 	req := n.registration()
@@ -170,7 +178,8 @@ func TestNoLeader(t *testing.T) {
 	c, s, n := started(t)
 	c.fail(always(errNoLeader), nil)
 	_, reg := s.registerNodeManager(context.Background(), &ipc.Call{}, n.registration())
-	_, unreg := s.unRegisterNodeManager(context.Background(), &ipc.Call{}, &proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)})
+	_, unreg := s.unRegisterNodeManager(context.Background(), &ipc.Call{},
+		&proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)})
 	for _, err := range []error{reg, unreg} {
 		var e *ipc.Error
 		if !errors.As(err, &e) || e.Class != ipc.ClassStandby {
@@ -196,7 +205,8 @@ func TestUnregister(t *testing.T) {
 	c, s, n := started(t)
 	unregister := func(id yarn.NodeID) {
 		t.Helper()
-		if _, err := s.unRegisterNodeManager(context.Background(), &ipc.Call{}, &proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(id)}); err != nil {
+		if _, err := s.unRegisterNodeManager(context.Background(), &ipc.Call{},
+			&proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(id)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -215,8 +225,10 @@ func TestVersions(t *testing.T) {
 		want int
 	}{
 		{"3.4.2", "3.4.2", 0}, {"3.4.2", "3.4.10", -1}, {"3.4", "3.4.0", 0}, {"3.4.0.0", "3.4", 0}, {"3.4.1", "3.4", 1},
-		{"3.4.2-SNAPSHOT", "3.4.2", -1}, {"3.5.0-alpha1", "3.5.0-beta1", -1}, {"3.5.0-beta2", "3.5.0-rc0", -1}, {"3.5.0-alpha1", "3.4.9", 1},
-		{"3.4.2-cdh7", "3.4.2", 1}, {"3.4.2.1", "3.4.2-cdh7", 1}, {"2.10.2", "3.0.0", -1}, {"10.0", "9.99", 1}, {"3.4.2-ga", "3.4.2", 0},
+		{"3.4.2-SNAPSHOT", "3.4.2", -1}, {"3.5.0-alpha1", "3.5.0-beta1", -1}, {"3.5.0-beta2", "3.5.0-rc0", -1},
+		{"3.5.0-alpha1", "3.4.9", 1},
+		{"3.4.2-cdh7", "3.4.2", 1}, {"3.4.2.1", "3.4.2-cdh7", 1}, {"2.10.2", "3.0.0", -1}, {"10.0", "9.99", 1},
+		{"3.4.2-ga", "3.4.2", 0},
 		{"99999999999999999999999", "99999999999999999999998", 1}, {"", "1", -1}, {"..1", "0.0.1", 0},
 	} {
 		if got := compareVersions(v.a, v.b); got != v.want {

@@ -18,7 +18,8 @@ const unackedMax = 100
 // split separates the containers in a node's report into running ones, and completed ones that the
 // node may forget at once because the cluster has no record of them there. The state lists the
 // others when their AM has received the end.
-func split(st *state.State, node state.NodeSlot, statuses []input.ContainerStatus) (running, forget []yarn.ContainerID) {
+func split(st *state.State, node state.NodeSlot, statuses []input.ContainerStatus) (running,
+	forget []yarn.ContainerID) {
 	running = make([]yarn.ContainerID, 0, len(statuses))
 	for i := range statuses {
 		id := statuses[i].Container

@@ -66,7 +66,8 @@ func containerOf(st *state.State, p *proto.ContainerIdProto) *state.Container {
 
 // resized returns the containers whose size a node must change, each with a token, as in YARN's
 // decrease. It leaves out containers that have ended.
-func (s *Service) resized(st *state.State, list []input.SizeOrder) (out []*proto.ContainerProto, told []input.SizeOrder) {
+func (s *Service) resized(st *state.State, list []input.SizeOrder) (out []*proto.ContainerProto,
+	told []input.SizeOrder) {
 	for _, o := range list {
 		slot := st.ContainerByID(o.Container)
 		if slot == 0 {
@@ -91,8 +92,10 @@ func sizeOrder(st *state.State, c *state.Container) (*proto.ContainerProto, erro
 		logs = submission.GetLogAggregationContext()
 	}
 	t, err := token.NewRing(st).ContainerToken(token.Container{
-		ID: id, Node: n.ID.String(), User: st.Names.Text(a.User), Size: c.Size, ExpiresMillis: st.Meta.NowMillis + sizeExpiry.Milliseconds(),
-		Priority: c.Key.Priority, CreatedMillis: c.AllocatedMillis, Logs: logs, Label: st.AskedLabelOf(id), Version: version,
+		ID: id, Node: n.ID.String(), User: st.Names.Text(a.User), Size: c.Size,
+		ExpiresMillis: st.Meta.NowMillis + sizeExpiry.Milliseconds(),
+		Priority:      c.Key.Priority, CreatedMillis: c.AllocatedMillis, Logs: logs, Label: st.AskedLabelOf(id),
+		Version:      version,
 		AllocationID: c.Key.AllocationID,
 	}, n.ID.String())
 	if err != nil {

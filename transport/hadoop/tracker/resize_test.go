@@ -19,7 +19,8 @@ func grown(t *testing.T) (*cluster, *nm, yarn.AttemptID, yarn.ContainerID) {
 	at, ids := c.app(c.slot(n.id), 1)
 	n.running = ids
 	n.beat()
-	c.must(&input.Allocate{Attempt: at, Response: 2, Updates: []input.Update{{Container: ids[0], Type: input.IncreaseResource, Size: yarn.NewResource(3072, 1)}}})
+	c.must(&input.Allocate{Attempt: at, Response: 2,
+		Updates: []input.Update{{Container: ids[0], Type: input.IncreaseResource, Size: yarn.NewResource(3072, 1)}}})
 	c.must(&input.NodesHeard{Nodes: []state.NodeSlot{c.slot(n.id)}})
 	c.took()
 	return c, n, at, ids[0]
@@ -27,7 +28,8 @@ func grown(t *testing.T) (*cluster, *nm, yarn.AttemptID, yarn.ContainerID) {
 
 func (c *cluster) resize(id yarn.ContainerID) (unconfirmed, ordered bool, version int32) {
 	st := c.Fork()
-	r := st.Resizes.Of(st.Containers.Get(st.Container(event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})))
+	r := st.Resizes.Of(st.Containers.Get(st.Container(
+		event.ContainerRef{App: id.App.Seq, Attempt: id.Attempt, Number: id.Number})))
 	return r.Unconfirmed, r.Unacked, r.Version
 }
 
@@ -73,14 +75,16 @@ func TestNodeIsToldOfDecrease(t *testing.T) {
 	if len(reply.Resized) != 1 {
 		t.Fatalf("the AM is told %+v", reply)
 	}
-	c.must(&input.Allocate{Attempt: at, Response: 4, Updates: []input.Update{{Container: id, Version: 1, Type: input.DecreaseResource, Size: yarn.NewResource(2048, 1)}}})
+	c.must(&input.Allocate{Attempt: at, Response: 4,
+		Updates: []input.Update{{Container: id, Version: 1, Type: input.DecreaseResource, Size: yarn.NewResource(2048, 1)}}})
 	p := n.beat()
 	if len(p.ContainersToUpdate) != 1 || len(p.ContainersToDecrease) != 1 {
 		t.Fatalf("the node is answered %v", p)
 	}
 	got := p.ContainersToUpdate[0]
 	tok, err := token.NewRing(c.Fork()).VerifyContainer(got.GetContainerToken())
-	if err != nil || tok.ID != id || tok.Version != 2 || tok.Size != yarn.NewResource(2048, 1) || tok.Node != n.id.String() || tok.User == "" {
+	if err != nil || tok.ID != id || tok.Version != 2 || tok.Size != yarn.NewResource(2048, 1) ||
+		tok.Node != n.id.String() || tok.User == "" {
 		t.Errorf("token %+v, %v", tok, err)
 	}
 	if got.GetVersion() != 2 || got.GetResource().GetMemory() != 2048 {
@@ -103,7 +107,8 @@ func TestExpiredGrowthIsTakenBack(t *testing.T) {
 	c, n, _, id := grown(t)
 	c.must(&input.ExpireContainers{Containers: []yarn.ContainerID{id}})
 	p := n.beat()
-	if len(p.ContainersToUpdate) != 1 || p.ContainersToUpdate[0].GetResource().GetMemory() != 1024 || p.ContainersToUpdate[0].GetVersion() != 2 {
+	if len(p.ContainersToUpdate) != 1 || p.ContainersToUpdate[0].GetResource().GetMemory() != 1024 ||
+		p.ContainersToUpdate[0].GetVersion() != 2 {
 		t.Errorf("the node is answered %v", p)
 	}
 }

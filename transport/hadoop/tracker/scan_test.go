@@ -26,8 +26,10 @@ func decoded(p *proto.NodeHeartbeatRequestProto) beat {
 		containers: len(st.GetContainersStatuses()), more: len(p.GetLogAggregationReportsForApps()) > 0,
 		containerKey: p.GetLastKnownContainerTokenMasterKey().GetKeyId(), nmKey: p.GetLastKnownNmTokenMasterKey().GetKeyId(),
 		use: Utilization{Containers: usage(st.GetContainersUtilization()), Node: usage(st.GetNodeUtilization()),
-			Opportunistic: Opportunistic{Running: o.GetRunningOpportContainers(), MemoryMB: o.GetOpportMemoryUsed(), VCores: o.GetOpportCoresUsed(),
-				Queued: o.GetQueuedOpportContainers(), WaitQueue: o.GetWaitQueueLength(), EstimatedWaitMillis: o.GetEstimatedQueueWaitTime(), QueueCapacity: o.GetOpportQueueCapacity()}},
+			Opportunistic: Opportunistic{Running: o.GetRunningOpportContainers(), MemoryMB: o.GetOpportMemoryUsed(),
+				VCores: o.GetOpportCoresUsed(),
+				Queued: o.GetQueuedOpportContainers(), WaitQueue: o.GetWaitQueueLength(),
+				EstimatedWaitMillis: o.GetEstimatedQueueWaitTime(), QueueCapacity: o.GetOpportQueueCapacity()}},
 	}
 }
 
@@ -41,7 +43,8 @@ func sameBeat(a, b beat) bool {
 		}
 	}
 	x, y := a, b
-	return host && x.port == y.port && x.response == y.response && x.unhealthy == y.unhealthy && x.containers == y.containers &&
+	return host && x.port == y.port && x.response == y.response && x.unhealthy == y.unhealthy &&
+		x.containers == y.containers &&
 		x.more == y.more && x.containerKey == y.containerKey && x.nmKey == y.nmKey && x.use == y.use
 }
 
@@ -55,8 +58,10 @@ func samples(tb testing.TB) [][]byte {
 	n.change = func(p *proto.NodeHeartbeatRequestProto) {
 		p.NodeLabels = &proto.NodeLabelsProto{}
 		p.LogAggregationReportsForApps = []*proto.LogAggregationReportProto{{Diagnostics: new("x")}}
-		p.NodeStatus.OpportunisticContainersStatus = &proto.OpportunisticContainersStatusProto{RunningOpportContainers: new(int32(1)),
-			OpportMemoryUsed: new(int64(2)), OpportCoresUsed: new(int32(3)), QueuedOpportContainers: new(int32(4)), WaitQueueLength: new(int32(5)),
+		p.NodeStatus.OpportunisticContainersStatus = &proto.OpportunisticContainersStatusProto{
+			RunningOpportContainers: new(int32(1)),
+			OpportMemoryUsed:        new(int64(2)), OpportCoresUsed: new(int32(3)), QueuedOpportContainers: new(int32(4)),
+			WaitQueueLength:        new(int32(5)),
 			EstimatedQueueWaitTime: new(int32(-6)), OpportQueueCapacity: new(int32(7))}
 	}
 	return append(out, n.bytes())
@@ -91,7 +96,8 @@ func TestHashTellsStatusesApart(t *testing.T) {
 		return b.hash
 	}
 	one, two := yarn.ContainerID{App: app, Attempt: 1, Number: 1}, yarn.ContainerID{App: app, Attempt: 1, Number: 2}
-	seen := map[uint64]bool{hash(): true, hash(one): true, hash(two): true, hash(one, two): true, hash(two, one): true, hash(one, one): true}
+	seen := map[uint64]bool{hash(): true, hash(one): true, hash(two): true, hash(one, two): true, hash(two, one): true,
+		hash(one, one): true}
 	if again := hash(one, two); len(seen) != 6 || !seen[again] {
 		t.Fatalf("%d different hashes of six lists", len(seen))
 	}

@@ -202,7 +202,8 @@ func TestConfig(t *testing.T) {
 func TestConfigOfFiles(t *testing.T) {
 	read := func(props string) *hadoopconf.Config { return confOf(t, props) }
 	c, err := ConfigOf(read(""))
-	if err != nil || c.HeartbeatInterval != time.Second || c.Expiry != 10*time.Minute || c.MinimumVersion != AnyVersion || c.CheckHost {
+	if err != nil || c.HeartbeatInterval != time.Second || c.Expiry != 10*time.Minute ||
+		c.MinimumVersion != AnyVersion || c.CheckHost {
 		t.Fatalf("without files: %+v, %v", c, err)
 	}
 	c, err = ConfigOf(read(`
@@ -210,10 +211,14 @@ func TestConfigOfFiles(t *testing.T) {
 		<property><name>yarn.nm.liveness-monitor.expiry-interval-ms</name><value>5000</value></property>
 		<property><name>yarn.resourcemanager.nodemanager.minimum.version</name><value>EqualToRM</value></property>
 		<property><name>yarn.resourcemanager.resource-tracker.nm.ip-hostname-check</name><value>true</value></property>`))
-	if err != nil || c.HeartbeatInterval != 250*time.Millisecond || c.Expiry != 5*time.Second || c.MinimumVersion != EqualToRM || !c.CheckHost {
+	if err != nil || c.HeartbeatInterval != 250*time.Millisecond || c.Expiry != 5*time.Second ||
+		c.MinimumVersion != EqualToRM || !c.CheckHost {
 		t.Fatalf("with files: %+v, %v", c, err)
 	}
-	if _, err = ConfigOf(read(`<property><name>yarn.nm.liveness-monitor.expiry-interval-ms</name><value>soon</value></property>`)); err == nil {
+	if _,
+		err = ConfigOf(
+		read(
+			`<property><name>yarn.nm.liveness-monitor.expiry-interval-ms</name><value>soon</value></property>`)); err == nil {
 		t.Fatal("a time that is none is accepted")
 	}
 }

@@ -86,7 +86,8 @@ func (ss *session) record(st *state.State) *state.Node {
 // called another replica since.
 func (ss *session) nothingPending(st *state.State) bool {
 	n := ss.record(st)
-	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.PendingCommands == 0 && n.PendingCleanups == 0 && n.Registered == ss.registered && n.HeartbeatSession == ss.heartbeatSession
+	return n != nil && n.State == yarn.NodeRunning && n.Report == "" && n.PendingCommands == 0 && n.PendingCleanups == 0 &&
+		n.Registered == ss.registered && n.HeartbeatSession == ss.heartbeatSession
 }
 
 // reset starts the session again with a response id that another replica gave the node.
@@ -170,7 +171,8 @@ func (s *Service) enter(ctx context.Context, r *report) (*session, []byte, error
 		ss.mu.Unlock()
 		if checked {
 			s.cfg.Logger.Info("node is out of step and must register again", "node", r.id, "last", last, "response", r.response)
-			return nil, s.resync("response id %d of node %s is not the last one, %d: it must register again", r.response, r.id, last), nil
+			return nil, s.resync("response id %d of node %s is not the last one, %d: it must register again", r.response,
+				r.id, last), nil
 		}
 		// The node may have registered at another replica a moment ago.
 		if err := s.current(ctx); err != nil {

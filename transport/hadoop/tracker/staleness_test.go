@@ -133,7 +133,8 @@ func TestRegistrationThatArrivesLate(t *testing.T) {
 func TestUnregistrationThatArrivesLate(t *testing.T) {
 	c, s, n := started(t)
 	leave := func() error {
-		_, err := n.s.unRegisterNodeManager(context.Background(), &ipc.Call{}, &proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)})
+		_, err := n.s.unRegisterNodeManager(context.Background(), &ipc.Call{},
+			&proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)})
 		return err
 	}
 	var copied input.Input
@@ -145,7 +146,8 @@ func TestUnregistrationThatArrivesLate(t *testing.T) {
 	n.register()
 	n.beat()
 	reply, err := c.plan(copied)
-	if err != nil || reply.Refused() == nil || reply.Refused().Reason != input.NodeElsewhere || c.node(n.id).State != yarn.NodeRunning {
+	if err != nil || reply.Refused() == nil || reply.Refused().Reason != input.NodeElsewhere ||
+		c.node(n.id).State != yarn.NodeRunning {
 		t.Fatalf("it is answered %+v, %v, and the node is %v", reply, err, c.node(n.id).State)
 	}
 	// An unregistration fails if the leader processes a heartbeat of the node just before it.
@@ -204,7 +206,8 @@ func TestHeartbeatProcessedElsewhere(t *testing.T) {
 
 // from returns a call from an address.
 func from(address string) *ipc.Call {
-	return &ipc.Call{Caller: &ipc.Caller{User: "yarn", Kind: ipc.KindSimple, Address: netip.AddrPortFrom(netip.MustParseAddr(address), 40000)}}
+	return &ipc.Call{Caller: &ipc.Caller{User: "yarn", Kind: ipc.KindSimple,
+		Address: netip.AddrPortFrom(netip.MustParseAddr(address), 40000)}}
 }
 
 // send sends the node's next heartbeat from an address.
@@ -255,7 +258,8 @@ func TestHeartbeatFromOtherAddress(t *testing.T) {
 		for _, shift := range []int32{-1, 0, 3, -2, 1000} {
 			liar := *n
 			liar.running, liar.response = nil, n.response+shift
-			if p := liar.send(at, away); p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_RESYNC || p.GetContainerTokenMasterKey() != nil {
+			if p := liar.send(at, away); p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_RESYNC ||
+				p.GetContainerTokenMasterKey() != nil {
 				t.Errorf("the other caller's response id %d is answered %v", liar.response, p)
 			}
 		}
@@ -268,7 +272,9 @@ func TestHeartbeatFromOtherAddress(t *testing.T) {
 	if got := c.node(n.id).Count; got != 1 {
 		t.Errorf("%d containers are left", got)
 	}
-	if _, err := s.unRegisterNodeManager(context.Background(), from(away), &proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)}); err == nil || c.node(n.id).State != yarn.NodeRunning {
+	if _, err := s.unRegisterNodeManager(context.Background(), from(away),
+		&proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)}); err == nil ||
+		c.node(n.id).State != yarn.NodeRunning {
 		t.Errorf("another address unregisters the node: %v, it is %v", err, c.node(n.id).State)
 	}
 	own()
@@ -287,7 +293,9 @@ func TestHeartbeatFromOtherAddress(t *testing.T) {
 	if p := n.send(newService(t, c), "127.0.0.1"); p.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL {
 		t.Errorf("from the replica's own machine: %v", p)
 	}
-	if _, err := s.unRegisterNodeManager(context.Background(), from(away), &proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)}); err != nil || c.node(n.id).State != yarn.NodeShutdown {
+	if _, err := s.unRegisterNodeManager(context.Background(), from(away),
+		&proto.UnRegisterNodeManagerRequestProto{NodeId: wire.NodeIDProto(n.id)}); err != nil ||
+		c.node(n.id).State != yarn.NodeShutdown {
 		t.Errorf("the node unregisters: %v, it is %v", err, c.node(n.id).State)
 	}
 }
@@ -298,7 +306,8 @@ func TestUnhealthyAtRegistration(t *testing.T) {
 	s := newService(t, c)
 	n := newNM(t, s, "node1")
 	req := n.registration()
-	req.NodeStatus.NodeHealthStatus = &proto.NodeHealthStatusProto{IsNodeHealthy: new(false), HealthReport: new("1/1 local-dirs are bad")}
+	req.NodeStatus.NodeHealthStatus = &proto.NodeHealthStatusProto{IsNodeHealthy: new(false),
+		HealthReport: new("1/1 local-dirs are bad")}
 	out, err := s.registerNodeManager(context.Background(), &ipc.Call{}, req)
 	if err != nil || out.GetNodeAction() != proto.NodeActionProto_NODE_ACTION_NORMAL {
 		t.Fatalf("it is answered %v, %v", out, err)

@@ -66,7 +66,8 @@ func (s *Service) readStatus(data []byte) (out input.ContainerStatus, err error)
 		}
 		return wire.ContainerStatus(&p)
 	}
-	out.Container = yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: c.timestamp, Seq: uint32(c.app)}, Attempt: uint32(c.attempt), Number: uint64(c.number)}
+	out.Container = yarn.ContainerID{App: yarn.ApplicationID{ClusterTimestamp: c.timestamp, Seq: uint32(c.app)},
+		Attempt: uint32(c.attempt), Number: uint64(c.number)}
 	out.State = wire.ContainerState(c.state)
 	if out.State == yarn.ContainerCompleted { // the cluster keeps neither for other states
 		out.ExitStatus, out.Diagnostics = c.exit, s.text(string(c.diagnostics))

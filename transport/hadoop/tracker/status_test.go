@@ -37,7 +37,8 @@ func randomStatus(r *rand.Rand) []byte {
 				p.ContainerId.AppAttemptId = &proto.ApplicationAttemptIdProto{}
 				some(func() { p.ContainerId.AppAttemptId.AttemptId = new(int32(number())) })
 				some(func() {
-					p.ContainerId.AppAttemptId.ApplicationId = &proto.ApplicationIdProto{Id: new(int32(r.IntN(1000))), ClusterTimestamp: new(number())}
+					p.ContainerId.AppAttemptId.ApplicationId = &proto.ApplicationIdProto{Id: new(int32(r.IntN(1000))),
+						ClusterTimestamp: new(number())}
 				})
 			})
 		})

@@ -170,7 +170,8 @@ func (c *cluster) app(node state.NodeSlot, containers int) (yarn.AttemptID, []ya
 	r := c.must(&input.SubmitApplication{User: "u", Queue: "default", Unmanaged: true}).(*input.SubmitApplicationReply)
 	at := yarn.AttemptID{App: r.ID, Attempt: 1}
 	c.must(&input.RegisterAttempt{Attempt: at})
-	ask := input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: int64(containers), Size: yarn.NewResource(1024, 1), Relax: true}
+	ask := input.Ask{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: int64(containers),
+		Size: yarn.NewResource(1024, 1), Relax: true}
 	c.must(&input.Allocate{Attempt: at, Asks: []input.Ask{ask}})
 	c.must(&input.NodesHeard{Nodes: []state.NodeSlot{node}})
 	reply := c.must(&input.Allocate{Attempt: at, Response: 1}).(*input.AllocateReply)
@@ -254,11 +255,15 @@ func (n *nm) register() *proto.RegisterNodeManagerResponseProto {
 func (n *nm) request() *proto.NodeHeartbeatRequestProto {
 	st := &proto.NodeStatusProto{
 		NodeId: wire.NodeIDProto(n.id), ResponseId: new(n.response),
-		NodeHealthStatus:              &proto.NodeHealthStatusProto{IsNodeHealthy: new(n.healthy), HealthReport: new(""), LastHealthReportTime: new(int64(1700000000123))},
-		ContainersUtilization:         &proto.ResourceUtilizationProto{Pmem: new(int32(100)), Vmem: new(int32(200)), Cpu: new(float32(0.5))},
-		NodeUtilization:               &proto.ResourceUtilizationProto{Pmem: new(int32(1000)), Vmem: new(int32(2000)), Cpu: new(float32(2.5))},
-		OpportunisticContainersStatus: &proto.OpportunisticContainersStatusProto{RunningOpportContainers: new(int32(0)), OpportMemoryUsed: new(int64(0)), OpportQueueCapacity: new(int32(7))},
-		KeepAliveApplications:         nil,
+		NodeHealthStatus: &proto.NodeHealthStatusProto{IsNodeHealthy: new(n.healthy), HealthReport: new(""),
+			LastHealthReportTime: new(int64(1700000000123))},
+		ContainersUtilization: &proto.ResourceUtilizationProto{Pmem: new(int32(100)), Vmem: new(int32(200)),
+			Cpu: new(float32(0.5))},
+		NodeUtilization: &proto.ResourceUtilizationProto{Pmem: new(int32(1000)), Vmem: new(int32(2000)),
+			Cpu: new(float32(2.5))},
+		OpportunisticContainersStatus: &proto.OpportunisticContainersStatusProto{RunningOpportContainers: new(int32(0)),
+			OpportMemoryUsed: new(int64(0)), OpportQueueCapacity: new(int32(7))},
+		KeepAliveApplications: nil,
 	}
 	for _, id := range n.running {
 		st.ContainersStatuses = append(st.ContainersStatuses, containerStatus(id, proto.ContainerStateProto_C_RUNNING, -1000))
@@ -281,9 +286,10 @@ func (n *nm) request() *proto.NodeHeartbeatRequestProto {
 func containerStatus(id yarn.ContainerID, s proto.ContainerStateProto, exit int32) *proto.ContainerStatusProto {
 	return &proto.ContainerStatusProto{
 		ContainerId: wire.ContainerIDProto(id), State: s.Enum(), Diagnostics: new(""), ExitStatus: new(exit),
-		Capability:          wire.ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds()),
-		ExecutionType:       proto.ExecutionTypeProto_GUARANTEED.Enum(),
-		ContainerAttributes: []*proto.StringStringMapProto{{Key: new("HOST"), Value: new("node1")}, {Key: new("IPS"), Value: new("10.0.0.1")}},
+		Capability:    wire.ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds()),
+		ExecutionType: proto.ExecutionTypeProto_GUARANTEED.Enum(),
+		ContainerAttributes: []*proto.StringStringMapProto{{Key: new("HOST"), Value: new("node1")},
+			{Key: new("IPS"), Value: new("10.0.0.1")}},
 	}
 }
 

@@ -13,10 +13,12 @@ import (
 
 func TestIDsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		app := yarn.ApplicationID{ClusterTimestamp: rapid.Int64Min(0).Draw(t, "ts"), Seq: rapid.Uint32Max(math.MaxInt32).Draw(t, "seq")}
+		app := yarn.ApplicationID{ClusterTimestamp: rapid.Int64Min(0).Draw(t, "ts"),
+			Seq: rapid.Uint32Max(math.MaxInt32).Draw(t, "seq")}
 		at := yarn.AttemptID{App: app, Attempt: rapid.Uint32Max(math.MaxInt32).Draw(t, "attempt")}
 		c := yarn.ContainerID{App: app, Attempt: at.Attempt, Number: rapid.Uint64Max(math.MaxInt64).Draw(t, "number")}
-		n := yarn.NodeID{Host: rapid.StringMatching(`[a-zA-Z0-9._ö]{1,20}`).Draw(t, "host"), Port: rapid.Uint16().Draw(t, "port")}
+		n := yarn.NodeID{Host: rapid.StringMatching(`[a-zA-Z0-9._ö]{1,20}`).Draw(t, "host"),
+			Port: rapid.Uint16().Draw(t, "port")}
 		if got, err := AttemptID(AttemptIDProto(at)); err != nil || got != at {
 			t.Fatalf("%v reads back as %v, %v", at, got, err)
 		}
@@ -55,7 +57,10 @@ func TestIDsRefused(t *testing.T) {
 			_, err := AttemptID(&proto.ApplicationAttemptIdProto{AttemptId: new(int32(1))})
 			return err
 		}},
-		{"no attempt number", func() error { _, err := AttemptID(&proto.ApplicationAttemptIdProto{ApplicationId: app}); return err }},
+		{"no attempt number", func() error {
+			_, err := AttemptID(&proto.ApplicationAttemptIdProto{ApplicationId: app})
+			return err
+		}},
 		{"the dummy attempt", func() error {
 			_, err := AttemptID(&proto.ApplicationAttemptIdProto{ApplicationId: app, AttemptId: new(int32(-1))})
 			return err
@@ -65,7 +70,10 @@ func TestIDsRefused(t *testing.T) {
 			_, err := ContainerID(&proto.ContainerIdProto{AppId: app, Id: new(int64(1))})
 			return err
 		}},
-		{"no container number", func() error { _, err := ContainerID(&proto.ContainerIdProto{AppAttemptId: at}); return err }},
+		{"no container number", func() error {
+			_, err := ContainerID(&proto.ContainerIdProto{AppAttemptId: at})
+			return err
+		}},
 		{"negative container", func() error {
 			_, err := ContainerID(&proto.ContainerIdProto{AppAttemptId: at, Id: new(int64(-1))})
 			return err
@@ -81,7 +89,10 @@ func TestIDsRefused(t *testing.T) {
 			_, err := NodeID(&proto.NodeIdProto{Host: new("h"), Port: new(int32(65536))})
 			return err
 		}},
-		{"port negative", func() error { _, err := NodeID(&proto.NodeIdProto{Host: new("h"), Port: new(int32(-1))}); return err }},
+		{"port negative", func() error {
+			_, err := NodeID(&proto.NodeIdProto{Host: new("h"), Port: new(int32(-1))})
+			return err
+		}},
 	} {
 		if err := c.err(); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v, want ErrInvalid", c.name, err)

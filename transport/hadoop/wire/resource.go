@@ -57,7 +57,8 @@ func ResourceTypeInfos(kinds yarn.Kinds) []*proto.ResourceTypeInfoProto {
 	out := make([]*proto.ResourceTypeInfoProto, min(max(len(kinds), 2), yarn.MaxKinds))
 	for i := range out {
 		name, units := kindName(kinds, i)
-		out[i] = &proto.ResourceTypeInfoProto{Name: new(name), Units: new(units), Type: proto.ResourceTypesProto_COUNTABLE.Enum()}
+		out[i] = &proto.ResourceTypeInfoProto{Name: new(name), Units: new(units),
+			Type: proto.ResourceTypesProto_COUNTABLE.Enum()}
 	}
 	return out
 }

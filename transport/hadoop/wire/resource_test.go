@@ -17,7 +17,8 @@ var kinds = yarn.Kinds{yarn.MemoryName, yarn.VCoresName, yarn.GPUName}
 // TestResourceIsWrittenAsJavaDoes compares the bytes of a resource with those in a container token
 // of the Java classes.
 func TestResourceIsWrittenAsJavaDoes(t *testing.T) {
-	data, err := gproto.MarshalOptions{Deterministic: true}.Marshal(ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds()))
+	data, err := gproto.MarshalOptions{Deterministic: true}.Marshal(
+		ResourceProto(yarn.NewResource(1024, 1), yarn.DefaultKinds()))
 	const want = "08800810011a140a096d656d6f72792d6d621080081a024d6920001a0e0a0676636f72657310011a002000"
 	if err != nil || hex.EncodeToString(data) != want {
 		t.Errorf("%x, %v\nwant %s", data, err, want)
@@ -57,7 +58,8 @@ func TestResourceReading(t *testing.T) {
 		{name: "overflow", entry: entry(yarn.GPUName, 1<<14, "Pi"), bad: true},
 		{name: "least number", entry: entry(yarn.GPUName, math.MinInt64, "k"), bad: true},
 	} {
-		p := &proto.ResourceProto{Memory: new(int64(5)), VirtualCores: new(int32(6)), ResourceValueMap: []*proto.ResourceInformationProto{c.entry}}
+		p := &proto.ResourceProto{Memory: new(int64(5)), VirtualCores: new(int32(6)),
+			ResourceValueMap: []*proto.ResourceInformationProto{c.entry}}
 		got, err := Resource(p, kinds)
 		if c.bad {
 			if !errors.Is(err, ErrInvalid) {
@@ -70,7 +72,8 @@ func TestResourceReading(t *testing.T) {
 		}
 	}
 	infos := ResourceTypeInfos(kinds)
-	if len(infos) != 3 || infos[0].GetUnits() != "Mi" || infos[1].GetName() != "vcores" || infos[2].GetName() != yarn.GPUName {
+	if len(infos) != 3 || infos[0].GetUnits() != "Mi" || infos[1].GetName() != "vcores" ||
+		infos[2].GetName() != yarn.GPUName {
 		t.Errorf("kinds are told as %v", infos)
 	}
 }

@@ -34,7 +34,8 @@ func (g *Guard) CheckHost(r *http.Request) error {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return nil
 	}
-	return problem.New(api.CodeHostNotAllowed, "this server does not answer for the host name "+host, "add it to the names in the configuration, or use its address")
+	return problem.New(api.CodeHostNotAllowed, "this server does not answer for the host name "+host,
+		"add it to the names in the configuration, or use its address")
 }
 
 // HostOf returns an address without its port and brackets.
@@ -61,7 +62,8 @@ func AdmitPrivate(r *http.Request, class Class) error {
 	if class == ClassRead || r.TLS != nil || Loopback(LocalAddress(r)) {
 		return nil
 	}
-	return problem.New(api.CodeNotAllowed, "plain HTTP on a public address serves reads only", "use HTTPS (port 8090), or connect over loopback")
+	return problem.New(api.CodeNotAllowed, "plain HTTP on a public address serves reads only",
+		"use HTTPS (port 8090), or connect over loopback")
 }
 
 // admitUnknown is the rule for changes by a caller without a role if no role is required. The

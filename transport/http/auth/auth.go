@@ -68,7 +68,8 @@ func New(cfg Config, parts Parts) *Guard {
 	if parts.Kerberos != nil && cfg.Mode == Optional {
 		cfg.Mode = Required
 	}
-	g := &Guard{cfg: cfg, parts: parts, hosts: map[string]bool{}, rates: newRates(cfg.Rate, cfg.Burst), lookups: NewBucket(10, 20)}
+	g := &Guard{cfg: cfg, parts: parts, hosts: map[string]bool{}, rates: newRates(cfg.Rate, cfg.Burst),
+		lookups: NewBucket(10, 20)}
 	for _, h := range parts.Hosts {
 		g.hosts[strings.ToLower(h)] = true
 	}
@@ -258,7 +259,8 @@ func (g *Guard) revoked(r *http.Request) bool {
 	if r.TLS == nil || g.cfg.Revoked == nil {
 		return false
 	}
-	return slices.ContainsFunc(r.TLS.PeerCertificates, func(c *x509.Certificate) bool { return g.cfg.Revoked(c.SerialNumber.Text(16)) })
+	return slices.ContainsFunc(r.TLS.PeerCertificates,
+		func(c *x509.Certificate) bool { return g.cfg.Revoked(c.SerialNumber.Text(16)) })
 }
 
 // principalOfCertificate returns the principal in the verified certificate of a client:
@@ -319,7 +321,8 @@ func (g *Guard) Admit(r *http.Request, t Access) error {
 	}
 	st, _ := g.parts.Views.Fork(r)
 	open := t.Least == yarn.RoleNone || !g.Guarded(st) && !g.mustLogIn(r) || g.firstSteps(r, t, st)
-	if g.cfg.Mode == Optional && (t.Least == yarn.RoleRead || t.Hadoop) || t.Class == ClassRead && t.Least <= yarn.RoleRead && g.isOpen(r) {
+	if g.cfg.Mode == Optional && (t.Least == yarn.RoleRead || t.Hadoop) ||
+		t.Class == ClassRead && t.Least <= yarn.RoleRead && g.isOpen(r) {
 		open = true
 	}
 	if !open {
@@ -364,12 +367,14 @@ func (g *Guard) AdmitHadoop(r *http.Request, least yarn.Role) error {
 }
 
 func tooLow(p Principal, least yarn.Role) error {
-	return problem.New(api.CodeNotAllowed, p.String()+" has the role "+p.Role.String()+", this needs "+least.String(), "use a token or a certificate of that role")
+	return problem.New(api.CodeNotAllowed, p.String()+" has the role "+p.Role.String()+", this needs "+least.String(),
+		"use a token or a certificate of that role")
 }
 
 // Unauthenticated returns an error that asks the caller to identify itself.
 func Unauthenticated(what string) *api.Error {
-	return problem.New(api.CodeUnauthenticated, what, "give an access token (--token-file, or \"Authorization: Bearer\"; pages: /ui/login), or a client certificate with a role")
+	return problem.New(api.CodeUnauthenticated, what,
+		"give an access token (--token-file, or \"Authorization: Bearer\"; pages: /ui/login), or a client certificate with a role")
 }
 
 // FromOwnPage reports whether a browser says that a request comes from a page of this server. A
@@ -446,14 +451,16 @@ func CheckNames(r *http.Request) error {
 // MayActAs refuses callers with the role submit that act as another user.
 func MayActAs(r *http.Request, user string) error {
 	if p := Of(r); p.Role == yarn.RoleSubmit && user != p.Name {
-		return problem.New(api.CodeNotAllowed, p.String()+" may not act as "+user, "leave the user out, or use the role operator")
+		return problem.New(api.CodeNotAllowed, p.String()+" may not act as "+user,
+			"leave the user out, or use the role operator")
 	}
 	return nil
 }
 
 // OtherSite returns the error for a request that a page of another site made.
 func OtherSite() *api.Error {
-	return problem.New(api.CodeNotAllowed, "another site's page may not change anything here", "call from a program, or from this server's own pages")
+	return problem.New(api.CodeNotAllowed, "another site's page may not change anything here",
+		"call from a program, or from this server's own pages")
 }
 
 // TokenPrefix begins every access token, so that scanners for leaked secrets find them.

@@ -45,7 +45,10 @@ func parsePass(text string) (p pass, ok bool) {
 
 // writable reports whether a name can be in a cookie without changing its meaning.
 func writable(name string) bool {
-	return !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`&";\`, r) })
+	return !strings.ContainsFunc(name, func(
+		r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`&";\`, r)
+	})
 }
 
 // sign returns the pass with its signature, &s=BASE64.

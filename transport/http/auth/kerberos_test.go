@@ -24,9 +24,12 @@ func TestPass(t *testing.T) {
 		t.Errorf("the pass is %s, want %s", got, hadoopsPass)
 	}
 	for cookie, want := range map[string]bool{
-		hadoopsPass: true, "": false, "u=ann": false, strings.TrimSuffix(hadoopsPass, "="): false, strings.Replace(hadoopsPass, "ann", "eve", 1): false,
-		signed("u=ann&p=ann@TEST&t=kerberos-dt&e=1"): true, signed("u=ann&p=ann@TEST&t=simple&e=1"): false, signed("u=ann&p=ann@TEST&t=kerberos"): false,
-		signed("p=ann@TEST&t=kerberos&e=1"): false, signed("u=ann&t=kerberos&e=1"): false, signed("u=ann&p=ann@TEST&t=kerberos&e=x"): false,
+		hadoopsPass: true, "": false, "u=ann": false, strings.TrimSuffix(hadoopsPass, "="): false,
+		strings.Replace(hadoopsPass, "ann", "eve", 1): false,
+		signed("u=ann&p=ann@TEST&t=kerberos-dt&e=1"):  true, signed("u=ann&p=ann@TEST&t=simple&e=1"): false,
+		signed("u=ann&p=ann@TEST&t=kerberos"): false,
+		signed("p=ann@TEST&t=kerberos&e=1"):   false, signed("u=ann&t=kerberos&e=1"): false,
+		signed("u=ann&p=ann@TEST&t=kerberos&e=x"): false,
 	} {
 		if _, ok := verifyPass(cookie, [][]byte{[]byte("another"), secret}); ok != want {
 			t.Errorf("%s is accepted: %v", cookie, ok)
@@ -38,7 +41,8 @@ func TestPass(t *testing.T) {
 	if _, ok := verifyPass(hadoopsPass, nil); ok {
 		t.Error("a pass is accepted without secrets")
 	}
-	for name, want := range map[string]bool{"ann": true, "a&u=boss": false, "a;b": false, `a"b`: false, "a b": false, "ä": false} {
+	for name, want := range map[string]bool{"ann": true, "a&u=boss": false, "a;b": false, `a"b`: false, "a b": false,
+		"ä": false} {
 		if writable(name) != want {
 			t.Errorf("%q may be in a cookie: %v", name, !want)
 		}
@@ -85,7 +89,8 @@ func TestSetCookie(t *testing.T) {
 		want string
 	}{
 		{Kerberos{}, plain, "u=a", `hadoop.auth="u=a"; Path=/; HttpOnly`},
-		{Kerberos{CookieDomain: "example.com", CookiePersistent: true}, secure, "u=a", `hadoop.auth="u=a"; Path=/; Domain=example.com; Expires=Fri, 27-Nov-2026 20:00:00 GMT; Secure; HttpOnly`},
+		{Kerberos{CookieDomain: "example.com", CookiePersistent: true}, secure, "u=a",
+			`hadoop.auth="u=a"; Path=/; Domain=example.com; Expires=Fri, 27-Nov-2026 20:00:00 GMT; Secure; HttpOnly`},
 		{Kerberos{}, plain, "", `hadoop.auth=; Path=/; Expires=Thu, 01-Jan-1970 00:00:00 GMT; HttpOnly`},
 	} {
 		h, end := http.Header{}, at
@@ -101,7 +106,8 @@ func TestSetCookie(t *testing.T) {
 // TestUnwrapNegotiate reads tokens of clients, and such that are cut off.
 func TestUnwrapNegotiate(t *testing.T) {
 	mech := func(first asn1.ObjectIdentifier, token string) []byte {
-		init, err := asn1.MarshalWithParams(negTokenInit{MechTypes: []asn1.ObjectIdentifier{first, oidKerberos}, MechToken: []byte(token)}, "explicit,tag:0")
+		init, err := asn1.MarshalWithParams(negTokenInit{MechTypes: []asn1.ObjectIdentifier{first, oidKerberos},
+			MechToken: []byte(token)}, "explicit,tag:0")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +123,8 @@ func TestUnwrapNegotiate(t *testing.T) {
 			t.Fatal(err)
 		}
 		var resp negTokenResp
-		if rest, err := asn1.UnmarshalWithParams(out, &resp, "explicit,tag:1"); err != nil || len(rest) > 0 || resp.NegState != 0 || !resp.SupportedMech.Equal(first) || string(resp.ResponseToken) != "reply" {
+		if rest, err := asn1.UnmarshalWithParams(out, &resp, "explicit,tag:1"); err != nil || len(rest) > 0 ||
+			resp.NegState != 0 || !resp.SupportedMech.Equal(first) || string(resp.ResponseToken) != "reply" {
 			t.Errorf("the answer is %+v, %v", resp, err)
 		}
 	}
@@ -135,8 +142,9 @@ func TestUnwrapNegotiate(t *testing.T) {
 			t.Errorf("the first %d bytes are accepted", i)
 		}
 	}
-	for what, bad := range map[string][]byte{"another mechanism": gssFrame(t, asn1.ObjectIdentifier{1, 2, 3}, nil), "NTLM first": mech(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10}, "x"),
-		"no ticket": mech(oidKerberos, ""), "more bytes": append(whole, 0)} {
+	for what, bad := range map[string][]byte{"another mechanism": gssFrame(t, asn1.ObjectIdentifier{1, 2, 3}, nil),
+		"NTLM first": mech(asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10}, "x"),
+		"no ticket":  mech(oidKerberos, ""), "more bytes": append(whole, 0)} {
 		if _, _, err := unwrapNegotiate(bad); err == nil {
 			t.Errorf("%s is accepted", what)
 		}

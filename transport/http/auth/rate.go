@@ -89,7 +89,8 @@ func (l *rates) take(p Principal, r *http.Request) error {
 	if wait == 0 {
 		return nil
 	}
-	e := problem.New(api.CodeTooManyRequests, p.String()+" sends more than "+strconv.Itoa(l.rate)+" requests a second", "ask less often, or raise http.rate")
+	e := problem.New(api.CodeTooManyRequests, p.String()+" sends more than "+strconv.Itoa(l.rate)+" requests a second",
+		"ask less often, or raise http.rate")
 	e.RetryAfterMillis = max(wait.Milliseconds(), 1)
 	return e
 }

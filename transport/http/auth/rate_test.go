@@ -17,7 +17,8 @@ import (
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newRates(10, 20)
-		one, two := Principal{Name: "a", By: ByToken, Role: yarn.RoleRead}, Principal{Name: "b", By: ByToken, Role: yarn.RoleRead}
+		one, two := Principal{Name: "a", By: ByToken, Role: yarn.RoleRead},
+			Principal{Name: "b", By: ByToken, Role: yarn.RoleRead}
 		far, here := request(), request()
 		far.RemoteAddr = "10.0.0.9:1"
 		count := func(p Principal, r *http.Request, n int) (ok int) {

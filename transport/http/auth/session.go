@@ -143,6 +143,7 @@ func (g *Guard) LogOut(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (g *Guard) setSession(w http.ResponseWriter, id string, seconds int) {
-	http.SetCookie(w, &http.Cookie{Name: g.sessionCookie(), Value: id, Path: "/", MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: true}) // browsers also accept it over loopback
+	http.SetCookie(w, &http.Cookie{Name: g.sessionCookie(), Value: id, Path: "/", MaxAge: seconds, HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+		Secure:   true}) // browsers also accept it over loopback
 }

@@ -35,6 +35,7 @@ func TestSessionLimitPerCaller(t *testing.T) {
 		flood = open(3, int64(2+i))
 	}
 	if !there(first[0]) || !there(first[1]) || !there(flood) || len(l.byID) != sessionsMax {
-		t.Errorf("the sessions of others are there: %v, %v; the newest: %v; %d in all", there(first[0]), there(first[1]), there(flood), len(l.byID))
+		t.Errorf("the sessions of others are there: %v, %v; the newest: %v; %d in all", there(first[0]), there(first[1]),
+			there(flood), len(l.byID))
 	}
 }

@@ -48,7 +48,8 @@ func unwrapNegotiate(token []byte) (mech []byte, answer func(reply []byte) ([]by
 		return nil, nil, errNegotiate
 	}
 	var init negTokenInit
-	if rest, err = asn1.UnmarshalWithParams(body, &init, "explicit,tag:0"); err != nil || len(rest) > 0 || len(init.MechTypes) == 0 {
+	if rest, err = asn1.UnmarshalWithParams(body, &init, "explicit,tag:0"); err != nil || len(rest) > 0 ||
+		len(init.MechTypes) == 0 {
 		return nil, nil, errNegotiate
 	}
 	first := init.MechTypes[0]

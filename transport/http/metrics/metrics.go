@@ -61,17 +61,21 @@ func New(version string) *Metrics {
 	m.commit = hist("rmd_raft_commit_seconds", "Time from the proposal of an entry until it is applied.", fastBuckets)
 	m.sync = hist("rmd_raft_fsync_seconds", "Time of one write to the log, including its syncs.", fastBuckets)
 	m.batch = hist("rmd_raft_batch_events", "Number of events in one entry.", prometheus.ExponentialBuckets(1, 2, 14))
-	m.failover = hist("rmd_failover_seconds", "Time from the loss of a leader to the next leader, seen by this replica.", fastBuckets)
+	m.failover = hist("rmd_failover_seconds",
+		"Time from the loss of a leader to the next leader, seen by this replica.", fastBuckets)
 	m.replyWait = hist("rmd_reply_wait_seconds", "Time that a reply waits for the commit of its entry.", fastBuckets)
 	m.elections = count("rmd_raft_elections_total", "Elections whose end this replica saw.")
-	m.stepDowns = counts("rmd_raft_step_downs_total", "How often this replica gave up leadership because it made no progress.", "cause")
+	m.stepDowns = counts("rmd_raft_step_downs_total",
+		"How often this replica gave up leadership because it made no progress.", "cause")
 	m.divergence = count("rmd_state_divergence_total", "Digests that differed from the leader's digest; must be 0.")
 	m.snapshots = counts("rmd_raft_snapshots_total", "Snapshots that this replica wrote or installed.", "op", "result")
 	m.inputs = counts("rmd_inputs_total", "Inputs that this replica received on its ports.", "kind", "result")
 	m.events = counts("rmd_events_total", "Applied events.", "kind")
 	m.handshakes = counts("rmd_ipc_handshakes_total", "Authentications on YARN's ports.", "method", "outcome")
 	m.ipcRequests = counts("rmd_ipc_requests_total", "Calls on YARN's ports.", "protocol", "method", "code")
-	m.reservations = counts("rmd_reservations_total", "Reservations that were made, fulfilled, cancelled, or moved (given up because another node served the application).", "queue", "outcome")
+	m.reservations = counts("rmd_reservations_total",
+		"Reservations that were made, fulfilled, cancelled, or moved (given up because another node served the application).",
+		"queue", "outcome")
 	m.plan = hists("rmd_plan_seconds", "Time to plan one input (leader only).", planBuckets, "kind")
 	for k := input.Kind(0); k < input.KindsEnd; k++ {
 		var o prometheus.Observer
@@ -80,12 +84,17 @@ func New(version string) *Metrics {
 		}
 		m.plans = append(m.plans, o)
 	}
-	m.appWait = hists("rmd_app_wait_seconds", "Time from the submission to the first container; large containers need more than half of an average node.", waitBuckets, "queue", "size")
+	m.appWait = hists("rmd_app_wait_seconds",
+		"Time from the submission to the first container; large containers need more than half of an average node.",
+		waitBuckets, "queue", "size")
 	m.ipc = hists("rmd_ipc_seconds", "Time of a call on YARN's ports.", fastBuckets, "protocol", "method")
-	m.http_ = hists("rmd_http_seconds", "Time of an HTTP request, by the pattern of its route and the class of its status; no event streams.", fastBuckets, "route", "code")
+	m.http_ = hists("rmd_http_seconds",
+		"Time of an HTTP request, by the pattern of its route and the class of its status; no event streams.", fastBuckets,
+		"route", "code")
 	m.certificate = m.add(prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "rmd_certificate_expiry_timestamp_seconds",
 		Help: "Expiry of this replica's certificates, in Unix time."}, []string{"use"})).(*prometheus.GaugeVec)
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "rmd_build_info", Help: "Always 1; the label is the version of the program.", ConstLabels: prometheus.Labels{"version": version}})
+	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "rmd_build_info",
+		Help: "Always 1; the label is the version of the program.", ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	m.add(info)
 	m.add(collectors.NewGoCollector())
@@ -177,7 +186,8 @@ func (m *Metrics) CertificateExpires(use string, at time.Time) {
 
 // CountDroppedLines shows the number of lines of the log that were dropped.
 func (m *Metrics) CountDroppedLines(dropped func() uint64) {
-	m.add(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "rmd_log_lines_dropped_total", Help: "Lines of the log that were dropped because they were not read in time."},
+	m.add(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "rmd_log_lines_dropped_total",
+		Help: "Lines of the log that were dropped because they were not read in time."},
 		func() float64 { return float64(dropped()) }))
 }
 

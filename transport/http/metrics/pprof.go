@@ -48,9 +48,11 @@ const profileSeconds = 60
 func mayProfile(c *route.Call, on bool) error {
 	switch {
 	case !on:
-		return problem.New(api.CodeNotAvailable, "profiles are turned off on this replica", "set http.pprof: true in its rmd.yaml and start it again")
+		return problem.New(api.CodeNotAvailable, "profiles are turned off on this replica",
+			"set http.pprof: true in its rmd.yaml and start it again")
 	case !auth.Loopback(c.R.RemoteAddr) || !auth.Loopback(auth.LocalAddress(c.R)):
-		return problem.New(api.CodeNotAllowed, "profiles are for this machine alone", "ask on the replica's own machine, over 127.0.0.1")
+		return problem.New(api.CodeNotAllowed, "profiles are for this machine alone",
+			"ask on the replica's own machine, over 127.0.0.1")
 	}
 	if n, err := c.Number("seconds", 1); err != nil || n > profileSeconds {
 		return problem.Invalid("seconds is out of range", "give 1 to 60")

@@ -22,45 +22,66 @@ var stateDescs []*prometheus.Desc
 
 // These metrics are read from the state on each scrape.
 var (
-	descLevel       = desc("rmd_feature_level", "Current feature level.")
-	descLeader      = desc("rmd_raft_leader", "1 on the leader.")
-	descTerm        = desc("rmd_raft_term", "Raft term of this replica.")
-	descCommit      = desc("rmd_raft_commit_index", "Commit index of this replica.")
-	descApplied     = desc("rmd_raft_applied_index", "Applied index of this replica.")
-	descLag         = desc("rmd_raft_peer_lag", "Number of entries that the replica peer lags behind.", "peer")
-	descContact     = desc("rmd_raft_last_contact_seconds", "Time since the replica peer last heard from the leader.", "peer")
-	descApps        = desc("rmd_apps", "Number of applications.", "queue", "state")
-	descSubmitted   = desc("rmd_apps_submitted_total", "Applications submitted since the cluster was created.")
-	descEnded       = desc("rmd_apps_ended_total", "Applications that have ended since the cluster was created, by their final state.", "state")
-	descWaiting     = desc("rmd_apps_waiting", "Number of applications whose AM has not registered, by the reason.", "queue", "reason")
-	descQueue       = desc("rmd_queue_resource", "Resources of a queue; kind is guaranteed, used, reserved, pending or max.", "queue", "partition", "resource", "kind")
-	descPartition   = desc("rmd_partition_resource", "Resources of the nodes of one label; partition is empty for nodes without a label; kind is total, used, free, held_free, usable, reserved or pending.", "partition", "resource", "kind")
-	descAMRatio     = desc("rmd_queue_am_used_ratio", "Used part of a leaf queue's limit for AMs.", "queue", "partition")
-	descReserved    = desc("rmd_reservations", "Current reservations.", "queue")
-	descLeases      = desc("rmd_leases", "Containers that run in room which reservations have lent.")
-	descAge         = desc("rmd_reservation_age_seconds", "Ages of the current reservations.")
-	descIdle        = desc("rmd_reserved_idle_resource", "Free resources on reserved nodes.", "resource")
-	descCancelled   = desc("rmd_reservation_cancelled_total", "Cancelled reservations since the cluster was created.", "cause")
-	descPreempted   = desc("rmd_preempted_total", "Preempted containers since the cluster was created, by the cause of the preemption.", "cause")
-	descLost        = desc("rmd_preempted_resource_seconds_total", "Resource-seconds that preempted containers had used, since the cluster was created.", "resource")
-	descUnused      = desc("rmd_preempted_unused_total", "Containers that were preempted for a reservation which was cancelled afterwards, by the cause of the cancellation.", "cause")
-	descWarnings    = desc("rmd_preemption_warnings", "Running containers that are warned of their preemption, by their queue.", "queue")
-	descWithdrawn   = desc("rmd_preemption_withdrawn_total", "Withdrawn warnings since the cluster was created.", "cause")
-	descNodes       = desc("rmd_nodes", "Number of nodes.", "state", "partition")
-	descEmpty       = desc("rmd_nodes_empty", "Number of nodes that take containers and have neither a container nor a reservation.", "partition")
-	descSilent      = desc("rmd_nodes_silent", "Nodes that have missed heartbeats and get no containers until they are heard again.", "partition")
-	descLargest     = desc("rmd_largest_fit", "Largest free amount on one node that can take a container and is not reserved.", "resource", "partition")
-	descBlocked     = desc("rmd_blocked_by_reservations", "Free resources that nobody may use, because what is reserved on other nodes counts as used.", "resource", "partition")
-	descCanLose     = desc("rmd_cluster_can_lose", "Number of voters that can fail without loss of quorum, from this replica's view.")
-	descVoters      = desc("rmd_cluster_voters", "Number of voters: all, and healthy (alive and caught up).", "state")
-	descStalled     = desc("rmd_raft_peer_stalled", "1 if the replica peer answers and makes no progress.", "peer")
-	descUnreached   = desc("rmd_raft_peer_unreached", "1 if the replica peer answers and this replica cannot open a new connection to it, which an election needs.", "peer")
-	descJobRuns     = desc("rmd_job_runs_total", "Ended runs of the background jobs of this replica; result is ok or error.", "name", "result")
-	descJobFailing  = desc("rmd_job_failing", "1 if a background job of this replica counts as failing.", "name")
-	descJobSuccess  = desc("rmd_job_success_timestamp_seconds", "Last success of a background job, in Unix time; missing if there was none.", "name")
+	descLevel   = desc("rmd_feature_level", "Current feature level.")
+	descLeader  = desc("rmd_raft_leader", "1 on the leader.")
+	descTerm    = desc("rmd_raft_term", "Raft term of this replica.")
+	descCommit  = desc("rmd_raft_commit_index", "Commit index of this replica.")
+	descApplied = desc("rmd_raft_applied_index", "Applied index of this replica.")
+	descLag     = desc("rmd_raft_peer_lag", "Number of entries that the replica peer lags behind.", "peer")
+	descContact = desc("rmd_raft_last_contact_seconds",
+		"Time since the replica peer last heard from the leader.", "peer")
+	descApps      = desc("rmd_apps", "Number of applications.", "queue", "state")
+	descSubmitted = desc("rmd_apps_submitted_total", "Applications submitted since the cluster was created.")
+	descEnded     = desc("rmd_apps_ended_total",
+		"Applications that have ended since the cluster was created, by their final state.", "state")
+	descWaiting = desc("rmd_apps_waiting", "Number of applications whose AM has not registered, by the reason.",
+		"queue", "reason")
+	descQueue = desc("rmd_queue_resource",
+		"Resources of a queue; kind is guaranteed, used, reserved, pending or max.", "queue", "partition", "resource", "kind")
+	descPartition = desc("rmd_partition_resource",
+		"Resources of the nodes of one label; partition is empty for nodes without a label; kind is total, used, free, held_free, usable, reserved or pending.", "partition", "resource", "kind")
+	descAMRatio   = desc("rmd_queue_am_used_ratio", "Used part of a leaf queue's limit for AMs.", "queue", "partition")
+	descReserved  = desc("rmd_reservations", "Current reservations.", "queue")
+	descLeases    = desc("rmd_leases", "Containers that run in room which reservations have lent.")
+	descAge       = desc("rmd_reservation_age_seconds", "Ages of the current reservations.")
+	descIdle      = desc("rmd_reserved_idle_resource", "Free resources on reserved nodes.", "resource")
+	descCancelled = desc("rmd_reservation_cancelled_total",
+		"Cancelled reservations since the cluster was created.", "cause")
+	descPreempted = desc("rmd_preempted_total",
+		"Preempted containers since the cluster was created, by the cause of the preemption.", "cause")
+	descLost = desc("rmd_preempted_resource_seconds_total",
+		"Resource-seconds that preempted containers had used, since the cluster was created.", "resource")
+	descUnused = desc("rmd_preempted_unused_total",
+		"Containers that were preempted for a reservation which was cancelled afterwards, by the cause of the cancellation.",
+		"cause")
+	descWarnings = desc("rmd_preemption_warnings",
+		"Running containers that are warned of their preemption, by their queue.", "queue")
+	descWithdrawn = desc("rmd_preemption_withdrawn_total", "Withdrawn warnings since the cluster was created.", "cause")
+	descNodes     = desc("rmd_nodes", "Number of nodes.", "state", "partition")
+	descEmpty     = desc("rmd_nodes_empty",
+		"Number of nodes that take containers and have neither a container nor a reservation.", "partition")
+	descSilent = desc("rmd_nodes_silent",
+		"Nodes that have missed heartbeats and get no containers until they are heard again.", "partition")
+	descLargest = desc("rmd_largest_fit",
+		"Largest free amount on one node that can take a container and is not reserved.", "resource", "partition")
+	descBlocked = desc("rmd_blocked_by_reservations",
+		"Free resources that nobody may use, because what is reserved on other nodes counts as used.",
+		"resource", "partition")
+	descCanLose = desc("rmd_cluster_can_lose",
+		"Number of voters that can fail without loss of quorum, from this replica's view.")
+	descVoters    = desc("rmd_cluster_voters", "Number of voters: all, and healthy (alive and caught up).", "state")
+	descStalled   = desc("rmd_raft_peer_stalled", "1 if the replica peer answers and makes no progress.", "peer")
+	descUnreached = desc("rmd_raft_peer_unreached",
+		"1 if the replica peer answers and this replica cannot open a new connection to it, which an election needs.", "peer")
+	descJobRuns = desc("rmd_job_runs_total",
+		"Ended runs of the background jobs of this replica; result is ok or error.", "name", "result")
+	descJobFailing = desc("rmd_job_failing", "1 if a background job of this replica counts as failing.", "name")
+	descJobSuccess = desc("rmd_job_success_timestamp_seconds",
+		"Last success of a background job, in Unix time; missing if there was none.", "name")
 	descIdempotency = desc("rmd_requests_remembered", "Number of answers that are stored for idempotency keys.")
-	descTokens      = desc("rmd_token_expires_seconds", "Time until the first token of applications ends whose renewal fails. Absent if there is none.")
-	descNames       = desc("rmd_names", "Number of names of hosts, racks and users in the state.")
+	descTokens      = desc("rmd_token_expires_seconds",
+		"Time until the first token of applications ends whose renewal fails. Absent if there is none.")
+	descNames = desc("rmd_names", "Number of names of hosts, racks and users in the state.")
 )
 
 // desc describes a metric of the state.
@@ -196,7 +217,8 @@ func (g *gauges) jobs(list []api.Job) {
 // waitingFor counts the waiting applications by reason. The reasons are coarse: they depend only on
 // the state of the attempt. The explanation of an application has the exact reason.
 func waitingFor(t *summary.Tally) map[string]int32 {
-	out := map[string]int32{"MAX_PARALLEL_APPS": t.Waiting[state.AttemptNonRunnable], "AM_LIMIT": t.Waiting[state.AttemptPending],
+	out := map[string]int32{"MAX_PARALLEL_APPS": t.Waiting[state.AttemptNonRunnable],
+		"AM_LIMIT":      t.Waiting[state.AttemptPending],
 		"AM_NOT_PLACED": t.Unplaced, "AM_NOT_REGISTERED": t.Waiting[state.AttemptActive] - t.Unplaced}
 	for at, n := range t.Waiting {
 		switch state.AttemptState(at) {
@@ -329,7 +351,8 @@ func (g *gauges) partitions() {
 	for _, p := range g.v.Partitions() {
 		f := g.v.Figures(p.Label)
 		for i, name := range g.v.Kinds {
-			for kind, r := range map[string]yarn.Resource{"total": f.Total, "used": f.Used, "free": f.Free, "held_free": f.HeldFree, "usable": f.Usable, "reserved": f.Reserved, "pending": f.Pending} {
+			for kind, r := range map[string]yarn.Resource{"total": f.Total, "used": f.Used, "free": f.Free,
+				"held_free": f.HeldFree, "usable": f.Usable, "reserved": f.Reserved, "pending": f.Pending} {
 				g.set(descPartition, float64(r[i]), p.Name(), name, kind) // the registry sorts
 			}
 		}

@@ -96,7 +96,8 @@ func Invalid(what, do string, details ...string) *api.Error {
 
 // NotAvailable returns the answer if this replica runs without a part.
 func NotAvailable(what string) *api.Error {
-	return New(api.CodeNotAvailable, what+" is not available on this replica", "ask another replica, or start this one with it")
+	return New(api.CodeNotAvailable, what+" is not available on this replica",
+		"ask another replica, or start this one with it")
 }
 
 // refuser is an error that has a code, what is wrong and what to do about it.
@@ -136,20 +137,24 @@ func (t *Translator) Of(err error, write bool) *api.Error {
 
 // NotInitialized returns the answer of a replica that is not a member of a cluster.
 func NotInitialized() *api.Error {
-	return New(api.CodeNotInitialized, "this replica is not a member of a cluster yet", "if the cluster exists, add the replica with \"rmd cluster join\"; run \"rmd cluster init\" only if no replica has a cluster")
+	return New(api.CodeNotInitialized, "this replica is not a member of a cluster yet",
+		"if the cluster exists, add the replica with \"rmd cluster join\"; run \"rmd cluster init\" only if no replica has a cluster")
 }
 
 // AwaitsExpected returns the answer of a replica that waits for the others with which it shall create
 // a cluster.
 func AwaitsExpected(expect uint, why string) *api.Error {
-	return New(api.CodeNotInitialized, fmt.Sprintf("this replica is not a member of a cluster yet: it waits for %d replicas (raft.bootstrap_expect): %s", expect, why),
+	return New(api.CodeNotInitialized, fmt.Sprintf(
+		"this replica is not a member of a cluster yet: it waits for %d replicas (raft.bootstrap_expect): %s", expect, why),
 		"if the cluster exists, add the replica with \"rmd cluster join\"; else start all replicas in raft.join and let them reach each other")
 }
 
 // UnknownCommit returns the answer of a member that has not learned since its start what the
 // cluster has committed. Its state may lack everything, so it answers no read and makes no backup.
 func UnknownCommit(what string) *api.Error {
-	return New(api.CodeNotReady, what+" and does not know yet what the cluster has committed: it waits for a leader, which a majority of the voters elects within seconds",
+	return New(api.CodeNotReady,
+		what+
+			" and does not know yet what the cluster has committed: it waits for a leader, which a majority of the voters elects within seconds",
 		"ask again; if there is no leader after some seconds, start the other replicas and see \"rmd cluster status\"; its data is needed, keep it")
 }
 
@@ -173,11 +178,13 @@ func (t *Translator) known(err error, write bool) *api.Error {
 	case errors.Is(err, ErrResync):
 		return New(api.CodeTooOld, err.Error(), "start again from what is kept")
 	case errors.As(err, &body):
-		return New(api.CodeTooLarge, "the body is longer than "+strconv.FormatInt(body.Limit, 10)+" bytes", "send less at once")
+		return New(api.CodeTooLarge, "the body is longer than "+strconv.FormatInt(body.Limit, 10)+" bytes",
+			"send less at once")
 	case errors.Is(err, context.DeadlineExceeded) && write:
 		return New(api.CodeTimedOut, outcomeUnknown, "look at the state, or repeat the call with the same "+api.HeaderKey)
 	case errors.Is(err, context.DeadlineExceeded):
-		return New(api.CodeTimedOut, "no answer in time", "ask again, or without ?consistent and ?min_index for what this replica has")
+		return New(api.CodeTimedOut, "no answer in time",
+			"ask again, or without ?consistent and ?min_index for what this replica has")
 	case errors.Is(err, context.Canceled):
 		return New("CLIENT_GONE", "the caller went away", "")
 	case errors.Is(err, ErrNoLeader):

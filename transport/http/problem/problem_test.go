@@ -10,8 +10,10 @@ import (
 // TestStatuses checks that the status of every refusal by the planner is a client error, and that
 // all statuses in the table exist.
 func TestStatuses(t *testing.T) {
-	for _, code := range []input.Code{input.NoSuchApplication, input.QueueNotLeaf, input.QueueStopped, input.QueueFull, input.NeverFits, input.InvalidAsk, input.InvalidRequest,
-		input.InvalidQueues, input.VersionConflict, input.AlreadyEnded, input.NotRegistered, input.WrongResponse, input.KeyReused, input.TokenInvalid, input.NotInitialized, input.NotAllowed, input.TooLarge} {
+	for _, code := range []input.Code{input.NoSuchApplication, input.QueueNotLeaf, input.QueueStopped, input.QueueFull,
+		input.NeverFits, input.InvalidAsk, input.InvalidRequest,
+		input.InvalidQueues, input.VersionConflict, input.AlreadyEnded, input.NotRegistered, input.WrongResponse,
+		input.KeyReused, input.TokenInvalid, input.NotInitialized, input.NotAllowed, input.TooLarge} {
 		if s := Status(string(code)); s < 400 || s >= 500 {
 			t.Errorf("Status(%s) = %d, want a 4xx status", code, s)
 		}

@@ -39,7 +39,8 @@ func (c *Call) auditable(action, target string, result error) (string, bool) {
 	if result == nil {
 		return target, true
 	}
-	missed, ok := c.mux.refusals.take(refusedCall{who: auth.Of(c.R).String(), action: action, code: c.mux.cfg.Problems.Of(result, true).Code})
+	missed, ok := c.mux.refusals.take(refusedCall{who: auth.Of(c.R).String(), action: action,
+		code: c.mux.cfg.Problems.Of(result, true).Code})
 	return withMissed(target, missed), ok
 }
 

@@ -87,7 +87,8 @@ func (c *Call) Raw() ([]byte, error) {
 	}
 	rc := http.NewResponseController(c.W)
 	_ = rc.SetReadDeadline(time.Now().Add(c.mux.cfg.BodyTimeout)) // the ResponseRecorder of tests has no deadlines
-	b, err := readBody(http.MaxBytesReader(c.W, c.R.Body, c.mux.cfg.MaxBodyBytes), min(c.R.ContentLength, c.mux.cfg.MaxBodyBytes))
+	b, err := readBody(http.MaxBytesReader(c.W, c.R.Body, c.mux.cfg.MaxBodyBytes),
+		min(c.R.ContentLength, c.mux.cfg.MaxBodyBytes))
 	_ = rc.SetReadDeadline(time.Time{})
 	if err != nil {
 		var large *http.MaxBytesError
@@ -160,13 +161,16 @@ func decodeStrict(b []byte, v any) error {
 		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 			name = strings.Trim(name, `"`)
 			known := fieldNames(v)
-			return problem.New(api.CodeUnknownField, fmt.Sprintf("unknown field %q", name), "known fields: "+strings.Join(known, ", "), name)
+			return problem.New(api.CodeUnknownField, fmt.Sprintf("unknown field %q", name),
+				"known fields: "+strings.Join(known, ", "), name)
 		}
 		var typed *json.UnmarshalTypeError
 		if errors.As(err, &typed) && typed.Field != "" {
-			return problem.Invalid(fmt.Sprintf("field %q has a value of the wrong type: %s", typed.Field, typed.Value), "give "+wanted(typed.Type), typed.Field)
+			return problem.Invalid(fmt.Sprintf("field %q has a value of the wrong type: %s", typed.Field, typed.Value),
+				"give "+wanted(typed.Type), typed.Field)
 		}
-		return problem.Invalid("the body is not the JSON document expected: "+strings.TrimPrefix(err.Error(), "json: "), "see the documentation of this path")
+		return problem.Invalid("the body is not the JSON document expected: "+strings.TrimPrefix(err.Error(), "json: "),
+			"see the documentation of this path")
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return problem.Invalid("there is more after the JSON document", "send one document")
@@ -201,8 +205,10 @@ func (c *Call) key() (string, error) {
 		return "", nil
 	}
 	client, seq, ok := strings.Cut(k, "/")
-	if _, err := strconv.ParseUint(seq, 10, 64); !ok || err != nil || client == "" || len(k) > 160 || strings.ContainsAny(k, " \t") {
-		return "", problem.Invalid(fmt.Sprintf("%s %q is not CLIENT/SEQUENCE", api.HeaderKey, k), "send for instance laptop-7f3a/12")
+	if _, err := strconv.ParseUint(seq, 10, 64); !ok || err != nil || client == "" || len(k) > 160 ||
+		strings.ContainsAny(k, " \t") {
+		return "", problem.Invalid(fmt.Sprintf("%s %q is not CLIENT/SEQUENCE", api.HeaderKey, k),
+			"send for instance laptop-7f3a/12")
 	}
 	return k, nil
 }

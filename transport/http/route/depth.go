@@ -31,13 +31,15 @@ func CheckDepth(b []byte) error {
 		case inText:
 		case c == '{' || c == '[':
 			if depth++; depth > depthMax {
-				return problem.Invalid(fmt.Sprintf("the document is deeper than %d objects and lists within each other", depthMax), "send a flat one")
+				return problem.Invalid(fmt.Sprintf("the document is deeper than %d objects and lists within each other", depthMax),
+					"send a flat one")
 			}
 		case c == '}' || c == ']':
 			depth--
 		case c == ',':
 			if elements--; elements < 0 {
-				return problem.Invalid(fmt.Sprintf("the document has more than an element for each %d bytes", bytesPerElement), "send several smaller documents")
+				return problem.Invalid(fmt.Sprintf("the document has more than an element for each %d bytes", bytesPerElement),
+					"send several smaller documents")
 			}
 		}
 	}
@@ -48,7 +50,8 @@ func CheckDepth(b []byte) error {
 // limits the depth.
 func CheckTags(b []byte) error {
 	if bytes.Count(b, []byte{'<'}) > elementsFree+len(b)/bytesPerElement {
-		return problem.Invalid(fmt.Sprintf("the document has more than a tag for each %d bytes", bytesPerElement), "send several smaller documents")
+		return problem.Invalid(fmt.Sprintf("the document has more than a tag for each %d bytes", bytesPerElement),
+			"send several smaller documents")
 	}
 	return nil
 }

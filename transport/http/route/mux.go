@@ -89,7 +89,8 @@ func New(cfg Config) (*Mux, error) {
 	if _, err := rand.Read(b[:]); err != nil {
 		return nil, fmt.Errorf("http: draw a key prefix: %w", err)
 	}
-	return &Mux{cfg: cfg, log: cfg.Logger, origin: http.NewCrossOriginProtection(), refusals: newRefusals(), keyPrefix: "rest-" + hex.EncodeToString(b[:])}, nil
+	return &Mux{cfg: cfg, log: cfg.Logger, origin: http.NewCrossOriginProtection(), refusals: newRefusals(),
+		keyPrefix: "rest-" + hex.EncodeToString(b[:])}, nil
 }
 
 // Add adds routes. If several match a request, the first is used.

@@ -74,7 +74,8 @@ var leastRoles = map[string]yarn.Role{
 func Listed() []string { return slices.Sorted(maps.Keys(leastRoles)) }
 
 // firstRoutes lists the first steps of a cluster, for which nobody can have a token yet.
-var firstRoutes = map[string]bool{"POST /v1/cluster:init": true, "POST /v1/cluster:join": true, "POST /v1/access/tokens": true}
+var firstRoutes = map[string]bool{"POST /v1/cluster:init": true, "POST /v1/cluster:join": true,
+	"POST /v1/access/tokens": true}
 
 // hadoopRoot is the root of Hadoop's REST API.
 const hadoopRoot = "/ws/v1/cluster"
@@ -105,5 +106,6 @@ func (t *Route) setAccess() {
 
 // administrative reports whether the audit records failed calls of the route.
 func (t *Route) administrative() bool {
-	return t.access.Least >= yarn.RoleOperator && t.Class == auth.ClassWrite || t.access.Least == yarn.RoleAdmin && t.Method != http.MethodGet
+	return t.access.Least >= yarn.RoleOperator && t.Class == auth.ClassWrite ||
+		t.access.Least == yarn.RoleAdmin && t.Method != http.MethodGet
 }

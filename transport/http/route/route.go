@@ -38,7 +38,8 @@ const ReadParams = "consistent min_index"
 
 // Get returns a route that reads.
 func Get(pattern, query string, h Handler) Route {
-	return Route{Method: http.MethodGet, Pattern: pattern, Class: auth.ClassRead, Query: query + " " + ReadParams, Handle: h}
+	return Route{Method: http.MethodGet, Pattern: pattern, Class: auth.ClassRead,
+		Query: query + " " + ReadParams, Handle: h}
 }
 
 // Post returns a route that writes.
@@ -124,12 +125,15 @@ func (m *Mux) find(r *http.Request) (*Route, map[string]string, error) {
 		}
 		allowed = append(allowed, t.Method)
 	}
-	if len(allowed) == 0 || (method == http.MethodPost && strings.Contains(segs[len(segs)-1], ":") && !slices.Contains(allowed, http.MethodPost)) {
-		return nil, nil, problem.New(api.CodeNotFound, "there is nothing at "+r.Method+" "+r.URL.Path, "GET / lists what there is")
+	if len(allowed) == 0 || (method == http.MethodPost && strings.Contains(segs[len(segs)-1], ":") &&
+		!slices.Contains(allowed, http.MethodPost)) {
+		return nil, nil, problem.New(api.CodeNotFound, "there is nothing at "+r.Method+" "+r.URL.Path,
+			"GET / lists what there is")
 	}
 	slices.Sort(allowed)
 	allowed = slices.Compact(allowed)
-	return nil, nil, problem.New(api.CodeMethodNotAllowed, r.URL.Path+" does not take "+r.Method, "use "+strings.Join(allowed, " or "), allowed...)
+	return nil, nil, problem.New(api.CodeMethodNotAllowed, r.URL.Path+" does not take "+r.Method,
+		"use "+strings.Join(allowed, " or "), allowed...)
 }
 
 // checkQuery refuses unknown parameters. Otherwise a filter with a typing error would select

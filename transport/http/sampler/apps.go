@@ -185,7 +185,8 @@ func (s *apps) App(id yarn.ApplicationID, now time.Time) *api.AppHistory {
 		if before != nil && before.use == at.use { // they share their documents too
 			n = d.Samples[i-1]
 		} else {
-			n.Used, n.Reserved, n.Pending = size(s.kinds, at.use.used), size(s.kinds, at.use.reserved), size(s.kinds, at.use.pending)
+			n.Used, n.Reserved, n.Pending = size(s.kinds, at.use.used), size(s.kinds, at.use.reserved),
+				size(s.kinds, at.use.pending)
 		}
 		if before != nil {
 			d.Gaps = gapBetween(d.Gaps, before.millis, at.millis, 2*x.step)

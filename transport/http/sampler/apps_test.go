@@ -37,14 +37,17 @@ func (w *appWorld) of(seq uint32) *api.AppHistory {
 
 // submit submits an application that asks for a container of 1,000 MB.
 func (w *appWorld) submit(seq uint32) {
-	w.apply(&event.ApplicationSubmitted{App: seq, User: "u", Queue: "root.a", Unmanaged: true, MaxAttempts: 1}, &event.AttemptStarted{App: seq, Attempt: 1},
+	w.apply(&event.ApplicationSubmitted{App: seq, User: "u", Queue: "root.a", Unmanaged: true, MaxAttempts: 1},
+		&event.AttemptStarted{App: seq, Attempt: 1},
 		&event.AttemptActivated{App: seq}, &event.AttemptRegistered{App: seq},
-		&event.AskChanged{App: seq, Key: yarn.SchedulerKey{Priority: 1}, Name: "*", Count: 1, Size: yarn.NewResource(1000, 1), Relax: true})
+		&event.AskChanged{App: seq, Key: yarn.SchedulerKey{Priority: 1}, Name: "*", Count: 1,
+			Size: yarn.NewResource(1000, 1), Relax: true})
 }
 
 // end ends an application at the time of the next sample but for a second.
 func (w *appWorld) end(seq uint32) {
-	w.apply(&event.TimeAdvanced{NowMillis: w.at.UnixMilli() - 1000}, &event.AttemptEnded{App: seq, Final: yarn.FinalSucceeded},
+	w.apply(&event.TimeAdvanced{NowMillis: w.at.UnixMilli() - 1000},
+		&event.AttemptEnded{App: seq, Final: yarn.FinalSucceeded},
 		&event.ApplicationEnded{App: seq, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
 }
 
@@ -52,7 +55,8 @@ func (w *appWorld) end(seq uint32) {
 func memory(h *api.AppHistory) string {
 	text := ""
 	for _, n := range h.Samples {
-		text += fmt.Sprintf("%d: %d/%d/%d ", (n.AtMillis-start)/1000, n.Used[api.MemoryMB], n.Reserved[api.MemoryMB], n.Pending[api.MemoryMB])
+		text += fmt.Sprintf("%d: %d/%d/%d ", (n.AtMillis-start)/1000, n.Used[api.MemoryMB], n.Reserved[api.MemoryMB],
+			n.Pending[api.MemoryMB])
 	}
 	return text
 }
@@ -71,7 +75,8 @@ func TestAppSamples(t *testing.T) {
 	if got, want := memory(h), "0: 0/0/1000 5: 0/1000/1000 10: 0/1000/1000 14: 0/0/0 "; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := memory(w.of(2)), "5: 9500/0/9500 10: 9500/0/9500 15: 9500/0/9500 20: 9500/0/9500 25: 9500/0/9500 "; got != want {
+	if got, want := memory(w.of(2)),
+		"5: 9500/0/9500 10: 9500/0/9500 15: 9500/0/9500 20: 9500/0/9500 25: 9500/0/9500 "; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if len(h.Gaps) != 0 || h.StepMillis != step.Milliseconds() || h.Samples[1].Reserved[api.VCores] != 1 {
@@ -93,8 +98,10 @@ func TestLongAppSamples(t *testing.T) {
 		if n > appSamples || i >= appSamples && n < appSamples/2 {
 			t.Fatalf("%d samples after %d steps", n, i)
 		}
-		if newest := w.at.Add(-step).UnixMilli(); h.Samples[0].AtMillis != start || h.Samples[n-1].AtMillis != newest || len(h.Gaps) != 0 {
-			t.Fatalf("from %d to %d with the gaps %v, want from %d to %d", h.Samples[0].AtMillis, h.Samples[n-1].AtMillis, h.Gaps, int64(start), newest)
+		if newest := w.at.Add(-step).UnixMilli(); h.Samples[0].AtMillis != start || h.Samples[n-1].AtMillis != newest ||
+			len(h.Gaps) != 0 {
+			t.Fatalf("from %d to %d with the gaps %v, want from %d to %d", h.Samples[0].AtMillis, h.Samples[n-1].AtMillis,
+				h.Gaps, int64(start), newest)
 		}
 		for j := 1; j < n-1; j++ {
 			if d := h.Samples[j].AtMillis - h.Samples[j-1].AtMillis; d != h.StepMillis {
@@ -117,7 +124,8 @@ func TestMissingAppSamplesAreGaps(t *testing.T) {
 	w.take(2)
 	w.at = w.at.Add(time.Minute)
 	w.take(1)
-	if gaps, want := w.of(1).Gaps, (api.HistoryGap{FromMillis: start + 5000, ToMillis: start + 70_000}); len(gaps) != 1 || gaps[0] != want {
+	if gaps, want := w.of(1).Gaps, (api.HistoryGap{FromMillis: start + 5000, ToMillis: start + 70_000}); len(gaps) != 1 ||
+		gaps[0] != want {
 		t.Errorf("gaps %v, want %v", gaps, want)
 	}
 	w.at = w.at.Add(time.Minute)

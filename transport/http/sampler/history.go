@@ -39,7 +39,8 @@ func (s *series) apart(a, b int64, steps int) bool {
 // history returns the document. of returns the sample to show and the number of steps until the next
 // one, or 0 steps if there is nothing to show.
 func (s *series) history(now time.Time, of func(at *sample) (n api.HistorySample, steps int)) *api.History {
-	d := &api.History{BeginsMillis: s.began, StepMillis: s.step.Milliseconds(), SpanMillis: s.span.Milliseconds(), Samples: []api.HistorySample{}, Gaps: []api.HistoryGap{}, LeaderChanges: []api.Failover{}}
+	d := &api.History{BeginsMillis: s.began, StepMillis: s.step.Milliseconds(), SpanMillis: s.span.Milliseconds(),
+		Samples: []api.HistorySample{}, Gaps: []api.HistoryGap{}, LeaderChanges: []api.Failover{}}
 	until := now.UnixMilli()
 	var last int64
 	every := 1

@@ -19,11 +19,13 @@ func filled() *Sampler {
 	h.samples = []sample{{
 		millis: start, used: 1, reserved: 2, waiting: 3, decided: 4, serving: 5, empty: 6,
 		free: yarn.NewResource(7, 8), node: yarn.NewResource(9, 10),
-		detail: &detail{steps: 11, queues: []queueUse{{used: 12, reserved: 13, waiting: 14}}, nodes: []nodeUse{{used: 15, reserved: 16}}},
+		detail: &detail{steps: 11, queues: []queueUse{{used: 12, reserved: 13, waiting: 14}},
+			nodes: []nodeUse{{used: 15, reserved: 16}}},
 	}}
 	s.apps.kinds = yarn.DefaultKinds()
 	s.apps.of[app(1)] = &appSeries{step: 17, ended: 18, samples: []appSample{{
-		millis: start, use: &appUse{used: yarn.NewResource(19, 20), reserved: yarn.NewResource(21, 22), pending: yarn.NewResource(23, 24)},
+		millis: start, use: &appUse{used: yarn.NewResource(19, 20), reserved: yarn.NewResource(21, 22),
+			pending: yarn.NewResource(23, 24)},
 	}}}
 	return s
 }
@@ -55,7 +57,8 @@ func TestVersion(t *testing.T) {
 		t.Errorf("the file has not all fields of an application's sample: %+v, want %+v", got, want)
 	}
 	if got, want := hex.EncodeToString(saved), encodings[version]; got != want {
-		t.Errorf("version %d is\n%s, want\n%s\nIf a release has this version, raise it, and add its encoding here", version, got, want)
+		t.Errorf("version %d is\n%s, want\n%s\nIf a release has this version, raise it, and add its encoding here",
+			version, got, want)
 	}
 }
 

@@ -39,7 +39,8 @@ type Sampler struct {
 // New returns a sampler that takes a sample for the last hour every step.
 func New(step time.Duration) *Sampler {
 	return &Sampler{
-		all:  []*series{newSeries(step, api.HistoryHour), newSeries(2*time.Minute, api.HistoryDay), newSeries(15*time.Minute, api.HistoryWeek)},
+		all: []*series{newSeries(step, api.HistoryHour), newSeries(2*time.Minute, api.HistoryDay),
+			newSeries(15*time.Minute, api.HistoryWeek)},
 		apps: newApps(step)}
 }
 
@@ -104,7 +105,8 @@ func (s *series) due(now time.Time) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n := len(s.samples)
-	return n == 0 || now.UnixMilli()-s.samples[n-1].millis >= s.step.Milliseconds() || now.UnixMilli() < s.samples[n-1].millis
+	return n == 0 || now.UnixMilli()-s.samples[n-1].millis >= s.step.Milliseconds() ||
+		now.UnixMilli() < s.samples[n-1].millis
 }
 
 // slots says which object each slot has, and since when, because a slot can be reused for another

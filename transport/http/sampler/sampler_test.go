@@ -31,7 +31,8 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	w := &world{t: t, st: state.New(), at: time.UnixMilli(start), s: newSeries(step, api.HistoryHour)}
 	t.Cleanup(w.sums.Close)
-	w.apply(&event.TimeAdvanced{NowMillis: start}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: start, Level: 1})
+	w.apply(&event.TimeAdvanced{NowMillis: start},
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: start, Level: 1})
 	return w
 }
 
@@ -67,7 +68,8 @@ func (w *world) configure(v uint64, queues ...string) {
 func (w *world) register(n state.NodeSlot) { w.apply(registered(n)) }
 
 func registered(n state.NodeSlot) *event.NodeRegistered {
-	return &event.NodeRegistered{Node: n, ID: nodeID(n), HTTPPort: 1, Rack: "/r", Total: yarn.NewResource(10_000, 10), Version: "v"}
+	return &event.NodeRegistered{Node: n, ID: nodeID(n), HTTPPort: 1, Rack: "/r",
+		Total: yarn.NewResource(10_000, 10), Version: "v"}
 }
 
 func nodeID(n state.NodeSlot) yarn.NodeID { return yarn.NodeID{Host: fmt.Sprint("n", n), Port: 1} }
@@ -76,9 +78,11 @@ func nodeID(n state.NodeSlot) yarn.NodeID { return yarn.NodeID{Host: fmt.Sprint(
 // for another.
 func (w *world) run(seq uint32, queue string, node state.NodeSlot, memory, vcores int64) {
 	key := yarn.SchedulerKey{Priority: 1}
-	w.apply(&event.ApplicationSubmitted{App: seq, User: "u", Queue: "root." + queue, Unmanaged: true, MaxAttempts: 1}, &event.AttemptStarted{App: seq, Attempt: 1},
+	w.apply(&event.ApplicationSubmitted{App: seq, User: "u", Queue: "root." + queue, Unmanaged: true, MaxAttempts: 1},
+		&event.AttemptStarted{App: seq, Attempt: 1},
 		&event.AttemptActivated{App: seq}, &event.AttemptRegistered{App: seq},
-		&event.AskChanged{App: seq, Key: key, Name: "*", Count: 2, Size: yarn.NewResource(memory, vcores), Relax: true}, &event.ContainerAllocated{App: seq, Number: 1, Key: key, Node: node, Locality: yarn.OffSwitch})
+		&event.AskChanged{App: seq, Key: key, Name: "*", Count: 2, Size: yarn.NewResource(memory, vcores), Relax: true},
+		&event.ContainerAllocated{App: seq, Number: 1, Key: key, Node: node, Locality: yarn.OffSwitch})
 }
 
 func (w *world) queue(path string) *api.History { return w.s.Queue(w.st.Queues.Find(path), path, w.at) }
@@ -167,7 +171,8 @@ func TestSamplesOfRooms(t *testing.T) {
 	w.take(2)
 	h, text := w.s.Cluster(w.at), ""
 	for _, n := range h.Samples {
-		text += fmt.Sprintf("%d MB, %d vcores, %d of %d; ", n.LargestFree[api.MemoryMB], n.LargestFree[api.VCores], *n.EmptyNodes, *n.ServingNodes)
+		text += fmt.Sprintf("%d MB, %d vcores, %d of %d; ", n.LargestFree[api.MemoryMB], n.LargestFree[api.VCores],
+			*n.EmptyNodes, *n.ServingNodes)
 	}
 	if want := "20000 MB, 10 vcores, 2 of 2; 10000 MB, 10 vcores, 1 of 2; 10000 MB, 10 vcores, 1 of 2; "; text != want {
 		t.Errorf("%s, want %s", text, want)
@@ -367,7 +372,8 @@ func TestLongerTimes(t *testing.T) {
 	for span, want := range map[time.Duration]int{api.HistoryHour: 60, api.HistoryDay: 720, api.HistoryWeek: 672} {
 		h := all.Cluster(w.at, span)
 		if len(h.Samples) != want || h.SpanMillis != span.Milliseconds() || len(h.Gaps) != 0 {
-			t.Errorf("over %s: %d samples over %d ms with the gaps %v, want %d samples", span, len(h.Samples), h.SpanMillis, h.Gaps, want)
+			t.Errorf("over %s: %d samples over %d ms with the gaps %v, want %d samples", span, len(h.Samples),
+				h.SpanMillis, h.Gaps, want)
 		}
 		if n := len(all.over(span).samples); n > want+1 {
 			t.Errorf("over %s: %d samples are kept", span, n)

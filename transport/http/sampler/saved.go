@@ -105,7 +105,8 @@ func (s *series) precede(old *series) {
 	defer s.mu.Unlock()
 	kept := old.samples
 	if len(s.samples) > 0 {
-		n, _ := slices.BinarySearchFunc(kept, s.samples[0].millis, func(a sample, at int64) int { return cmp.Compare(a.millis, at) })
+		n, _ := slices.BinarySearchFunc(kept, s.samples[0].millis,
+			func(a sample, at int64) int { return cmp.Compare(a.millis, at) })
 		kept = kept[:n]
 	}
 	if len(kept) == 0 {
@@ -177,7 +178,8 @@ func (s *apps) save(c *codec.Coder) {
 
 // worthier orders applications by the worth of their samples: living ones first, then the newest.
 func (s *apps) worthier(a, b yarn.ApplicationID) int {
-	return cmp.Or(cmp.Compare(s.of[b].living(), s.of[a].living()), cmp.Compare(b.ClusterTimestamp, a.ClusterTimestamp), cmp.Compare(b.Seq, a.Seq))
+	return cmp.Or(cmp.Compare(s.of[b].living(), s.of[a].living()), cmp.Compare(b.ClusterTimestamp, a.ClusterTimestamp),
+		cmp.Compare(b.Seq, a.Seq))
 }
 
 // living returns 1 for an application that has not ended, otherwise 0.

@@ -27,10 +27,12 @@ func newSavedWorld(t testing.TB) *savedWorld {
 	w.register(1)
 	w.run(1, "a", 1, 2000, 4)
 	w.take(10)
-	w.apply(&event.ApplicationSubmitted{App: 2, User: "u", Queue: "root.b", Unmanaged: true, MaxAttempts: 1}, &event.AttemptStarted{App: 2, Attempt: 1},
+	w.apply(&event.ApplicationSubmitted{App: 2, User: "u", Queue: "root.b", Unmanaged: true, MaxAttempts: 1},
+		&event.AttemptStarted{App: 2, Attempt: 1},
 		&event.AttemptActivated{App: 2}, &event.AttemptRegistered{App: 2})
 	w.take(10)
-	w.apply(&event.AttemptEnded{App: 2, Final: yarn.FinalSucceeded}, &event.ApplicationEnded{App: 2, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
+	w.apply(&event.AttemptEnded{App: 2, Final: yarn.FinalSucceeded},
+		&event.ApplicationEnded{App: 2, State: yarn.AppFinished, Final: yarn.FinalSucceeded})
 	w.take(int(2 * time.Hour / step))
 	return w
 }
@@ -88,7 +90,8 @@ func TestRestoreAfterSamples(t *testing.T) {
 	w.take(1)
 	h := w.all.Cluster(w.at, api.HistoryDay)
 	if len(h.Samples) != before+1 || len(h.Gaps) != 1 || h.BeginsMillis != start {
-		t.Errorf("%d samples with the gaps %v from %d on, want %d with one gap from %d on", len(h.Samples), h.Gaps, h.BeginsMillis, before+1, int64(start))
+		t.Errorf("%d samples with the gaps %v from %d on, want %d with one gap from %d on", len(h.Samples), h.Gaps,
+			h.BeginsMillis, before+1, int64(start))
 	}
 	if d := w.all.App(app(1), w.at); d.Samples[0].AtMillis != start || len(d.Gaps) != 1 {
 		t.Errorf("the application's samples begin at %d with the gaps %v", d.Samples[0].AtMillis, d.Gaps)
@@ -139,7 +142,8 @@ func TestRestoreBeforeTheirTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.take(1)
-	for span, s := range map[time.Duration]*series{api.HistoryHour: w.all.all[0], api.HistoryDay: w.all.all[1], api.HistoryWeek: w.all.all[2]} {
+	for span, s := range map[time.Duration]*series{api.HistoryHour: w.all.all[0], api.HistoryDay: w.all.all[1],
+		api.HistoryWeek: w.all.all[2]} {
 		if n := len(s.samples); s.samples[n-1].millis >= w.at.UnixMilli() {
 			t.Errorf("over %s there are samples of the future", span)
 		}
@@ -166,7 +170,8 @@ func TestSavedIsBounded(t *testing.T) {
 	if n := len(next.Queue(w.st.Queues.Find("root.q77"), "root.q77", w.at, api.HistoryHour).Samples); n < 30 {
 		t.Errorf("%d details", n)
 	}
-	if next.all[0].samples[len(next.all[0].samples)-1].millis < w.at.Add(-step).UnixMilli() || next.all[0].nodes[state.NodeSlot(1)].key != nodeID(1) {
+	if next.all[0].samples[len(next.all[0].samples)-1].millis < w.at.Add(-step).UnixMilli() ||
+		next.all[0].nodes[state.NodeSlot(1)].key != nodeID(1) {
 		t.Error("the newest samples are not in it")
 	}
 }

@@ -31,10 +31,12 @@ type App struct {
 // appOf returns the App of an application's record.
 func appOf(st *state.State, slot state.AppSlot) App {
 	a := st.Apps.Get(slot)
-	return App{Slot: slot, Seq: a.ID.Seq, Queue: a.Queue, User: a.User, State: a.State, Shown: a.Shown(), Attempt: a.AttemptState,
+	return App{Slot: slot, Seq: a.ID.Seq, Queue: a.Queue, User: a.User, State: a.State, Shown: a.Shown(),
+		Attempt:   a.AttemptState,
 		Unmanaged: a.Unmanaged, Live: a.Live, Reserving: a.Reserving, Priority: a.Priority, Outstanding: a.Outstanding,
-		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: st.WaitsSince(a),
-		Used: a.Used[yarn.Memory], Pending: a.Pending[yarn.Memory], Reserved: a.Reserved[yarn.Memory]}
+		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis,
+		WaitMillis: st.WaitsSince(a),
+		Used:       a.Used[yarn.Memory], Pending: a.Pending[yarn.Memory], Reserved: a.Reserved[yarn.Memory]}
 }
 
 // Waited returns how long the application waited, or has waited, for its AM to register.

@@ -24,9 +24,11 @@ type roomState struct {
 func newRoomState(t testing.TB, nodes int) *roomState {
 	s := &roomState{t, state.New()}
 	s.apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: event.Level},
-		&event.QueuesConfigured{Version: 1, Kinds: []string{"memory-mb", "vcores", "gpu"}, Dominant: true, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}})
+		&event.QueuesConfigured{Version: 1, Kinds: []string{"memory-mb", "vcores", "gpu"}, Dominant: true,
+			Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}})
 	for n := range nodes {
-		s.apply(&event.NodeRegistered{Node: state.NodeSlot(n + 1), ID: nodeNamed(n + 1), HTTPPort: 1, Rack: "/r", Total: yarn.Resource{8192, 8, 2}, Version: "v"})
+		s.apply(&event.NodeRegistered{Node: state.NodeSlot(n + 1), ID: nodeNamed(n + 1), HTTPPort: 1, Rack: "/r",
+			Total: yarn.Resource{8192, 8, 2}, Version: "v"})
 	}
 	return s
 }
@@ -59,7 +61,8 @@ func (s *roomState) reserve(app uint32, node state.NodeSlot, size yarn.Resource)
 func (s *roomState) ask(app uint32, size yarn.Resource) yarn.SchedulerKey {
 	s.t.Helper()
 	key := yarn.SchedulerKey{Priority: 1}
-	s.apply(&event.ApplicationSubmitted{App: app, User: "u", Queue: "root.a", Unmanaged: true, MaxAttempts: 1}, &event.AttemptStarted{App: app, Attempt: 1},
+	s.apply(&event.ApplicationSubmitted{App: app, User: "u", Queue: "root.a", Unmanaged: true, MaxAttempts: 1},
+		&event.AttemptStarted{App: app, Attempt: 1},
 		&event.AttemptActivated{App: app}, &event.AttemptRegistered{App: app},
 		&event.AskChanged{App: app, Key: key, Name: "*", Count: 1, Size: size, Relax: true})
 	return key

@@ -85,7 +85,8 @@ func (c *Summary) Each(newest bool, f func(a *App) bool) {
 
 // From is like Each, but begins after a sequence number. 0 means all.
 func (c *Summary) From(after uint32, newest bool, f func(a *App) bool) {
-	i, found := slices.BinarySearchFunc(c.order, after, func(slot state.AppSlot, seq uint32) int { return cmp.Compare(c.App(slot).Seq, seq) })
+	i, found := slices.BinarySearchFunc(c.order, after,
+		func(slot state.AppSlot, seq uint32) int { return cmp.Compare(c.App(slot).Seq, seq) })
 	switch {
 	case after == 0:
 		c.Each(newest, f)

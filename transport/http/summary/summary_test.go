@@ -51,7 +51,8 @@ func (s *randomCluster) do(in input.Input) input.Reply {
 
 func (s *randomCluster) addNode() {
 	s.nodes++
-	s.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("H%03d", s.r.IntN(1000)), Port: 1}, Rack: fmt.Sprint("/r", s.r.IntN(3)), Total: yarn.NewResource(16384, 16)})
+	s.do(&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprintf("H%03d", s.r.IntN(1000)), Port: 1},
+		Rack: fmt.Sprint("/r", s.r.IntN(3)), Total: yarn.NewResource(16384, 16)})
 }
 
 // step makes a random change.
@@ -65,7 +66,8 @@ func (s *randomCluster) step() {
 	switch n := s.r.IntN(20); {
 	case n < 6:
 		queue := []string{"root.a", "root.p.b", "root.p.c"}[s.r.IntN(3)]
-		if r, ok := s.do(&input.SubmitApplication{User: fmt.Sprint("u", s.r.IntN(4)), Queue: queue, Unmanaged: s.r.IntN(2) == 0, MaxAttempts: 1}).(*input.SubmitApplicationReply); ok && r.Refused() == nil {
+		if r, ok := s.do(&input.SubmitApplication{User: fmt.Sprint("u", s.r.IntN(4)), Queue: queue,
+			Unmanaged: s.r.IntN(2) == 0, MaxAttempts: 1}).(*input.SubmitApplicationReply); ok && r.Refused() == nil {
 			s.apps = append(s.apps, yarn.AttemptID{App: r.ID, Attempt: 1})
 		}
 	case n < 9:
@@ -74,7 +76,9 @@ func (s *randomCluster) step() {
 		}
 	case n < 14:
 		if id, ok := pick(); ok {
-			s.do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: int64(s.r.IntN(5)), Size: yarn.NewResource(int64(1+s.r.IntN(12))*1024, 1), Relax: true}}})
+			s.do(&input.Allocate{Attempt: id, Asks: []input.Ask{
+				{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: int64(s.r.IntN(5)),
+					Size: yarn.NewResource(int64(1+s.r.IntN(12))*1024, 1), Relax: true}}})
 		}
 	case n < 17:
 		if id, ok := pick(); ok {
@@ -83,7 +87,10 @@ func (s *randomCluster) step() {
 	case n == 17 && s.nodes < 6:
 		s.addNode()
 	default:
-		s.p.State().Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool { s.do(&input.NodeHeartbeat{ID: n.ID}); return true })
+		s.p.State().Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
+			s.do(&input.NodeHeartbeat{ID: n.ID})
+			return true
+		})
 	}
 }
 
@@ -147,7 +154,8 @@ func agreePlaces(t *testing.T, c *Summary, st *state.State) {
 	last := ""
 	for _, slot := range c.Nodes() {
 		n := st.Nodes.Get(slot)
-		if p := &c.places.bySlot[slot]; p.ID != n.ID || p.Rack != n.Rack || n.ID.Host < last || !slices.Contains(c.Racks(), n.Rack) {
+		if p := &c.places.bySlot[slot]; p.ID != n.ID || p.Rack != n.Rack || n.ID.Host < last ||
+			!slices.Contains(c.Racks(), n.Rack) {
 			t.Fatalf("node %s: %+v after %s", n.ID, *p, last)
 		}
 		last = n.ID.Host

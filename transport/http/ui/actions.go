@@ -53,8 +53,10 @@ func (u *UI) actions() {
 
 // form parses a form and checks that it was made by this server for this browser.
 func (u *UI) form(w http.ResponseWriter, r *http.Request) error {
-	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
-		return &api.Error{Code: api.CodeUnsupportedMedia, Message: "the pages take forms only", Remedy: "programs use the API under /v1", Status: http.StatusUnsupportedMediaType}
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		t != "application/x-www-form-urlencoded" {
+		return &api.Error{Code: api.CodeUnsupportedMedia, Message: "the pages take forms only",
+			Remedy: "programs use the API under /v1", Status: http.StatusUnsupportedMediaType}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, u.cfg.MaxBodyBytes)
 	if err := r.ParseForm(); err != nil {

@@ -55,7 +55,8 @@ func application(q *query) (any, error) {
 	}
 	st := q.v.State
 	a := st.Apps.Get(slot)
-	d := appData{Index: q.v.Index, App: q.appRow(slot), Attempts: q.v.Attempts(a), Asks: q.v.Asks(a), Labelled: st.Labels.Len() > 0}
+	d := appData{Index: q.v.Index, App: q.appRow(slot), Attempts: q.v.Attempts(a), Asks: q.v.Asks(a),
+		Labelled: st.Labels.Len() > 0}
 	q.title = d.App.ID
 	if !a.State.Ended() {
 		if d.Explain, err = q.u.cfg.API.Explain(q.v, a.ID); err != nil {
@@ -117,7 +118,8 @@ func (q *query) containersOf(a *state.App, d *appData) error {
 	}
 	d.Pager = q.pager("container", t.all, len(rows), next)
 	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
-	d.Heads = []column{c("Container", "container", false), c("State", "", false), c("Node", "", false), c("Size", "size", false), c("Locality", "", false),
+	d.Heads = []column{c("Container", "container", false), c("State", "", false), c("Node", "", false),
+		c("Size", "size", false), c("Locality", "", false),
 		c("Granted", "granted", true), c("Priority", "priority", true), c("Log", "", false)}
 	return nil
 }

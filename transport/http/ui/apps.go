@@ -108,7 +108,8 @@ func (f *appFilter) pass(st *state.State, k *summary.App) bool {
 	a := st.Apps.Get(k.Slot)
 	d := a.Details()
 	return strings.Contains(strings.ToLower(d.Name), f.find) || strings.HasSuffix(a.ID.String(), f.find) ||
-		strings.Contains(strings.ToLower(st.Names.Text(a.User)), f.find) || slices.ContainsFunc(d.Tags, func(t string) bool { return strings.ToLower(t) == f.find })
+		strings.Contains(strings.ToLower(st.Names.Text(a.User)), f.find) ||
+		slices.ContainsFunc(d.Tags, func(t string) bool { return strings.ToLower(t) == f.find })
 }
 
 // appKeys are the keys by which a list of applications can be sorted.
@@ -171,8 +172,10 @@ func applications(q *query) (any, error) {
 		counts[yarn.ApplicationState(s).String()] = n
 	}
 	rows, next := t.page()
-	d := appsData{Index: q.v.Index, User: q.q.Get("user"), Find: q.q.Get("find"), Sort: q.q.Get("sort"), All: q.q.Get("all") == "1",
-		Pager: q.pager("application", t.all, len(rows), next), Filter: f.states != nil || f.named || f.under != nil || f.find != ""}
+	d := appsData{Index: q.v.Index, User: q.q.Get("user"), Find: q.q.Get("find"), Sort: q.q.Get("sort"),
+		All:   q.q.Get("all") == "1",
+		Pager: q.pager("application", t.all, len(rows), next), Filter: f.states != nil || f.named ||
+			f.under != nil || f.find != ""}
 	for _, r := range rows {
 		d.Rows = append(d.Rows, q.appRow(r.item))
 	}
@@ -195,7 +198,8 @@ func (d *appsData) addChoices(q *query, f appFilter, counts map[string]int) {
 		d.States = append(d.States, choice{Value: s, Text: strings.ToLower(s), Chosen: f.states[s]})
 	}
 	base := &query{r: q.r, q: without(q.q, "after")}
-	d.Counts = append([]stateCount{{State: "all", N: all, Link: base.with("state", ""), Chosen: f.states == nil}}, d.Counts...)
+	d.Counts = append([]stateCount{{State: "all", N: all, Link: base.with("state", ""), Chosen: f.states == nil}},
+		d.Counts...)
 	d.Queues = q.queueChoices(q.q.Get("queue"))
 }
 
@@ -205,7 +209,9 @@ const maxDynamicChoices = 200
 
 // queueChoices returns the paths of the queues that a form offers, sorted.
 func (q *query) queueChoices(chosen string) []choice {
-	return choices(q.queuePaths(func(slot state.QueueSlot, k *state.Queue) bool { return k.Path == chosen || q.offered(slot) }), chosen)
+	return choices(q.queuePaths(func(slot state.QueueSlot, k *state.Queue) bool {
+		return k.Path == chosen || q.offered(slot)
+	}), chosen)
 }
 
 // offered reports whether a form offers a queue.
@@ -228,16 +234,22 @@ func (q *query) queuePaths(wanted func(slot state.QueueSlot, k *state.Queue) boo
 
 // leafChoices returns the paths of the leaf queues that a form offers, without one queue.
 func (q *query) leafChoices(but string) []choice {
-	return choices(q.queuePaths(func(slot state.QueueSlot, k *state.Queue) bool { return k.Leaf && k.Path != but && q.offered(slot) }), "")
+	return choices(q.queuePaths(func(slot state.QueueSlot, k *state.Queue) bool {
+		return k.Leaf && k.Path != but && q.offered(slot)
+	}), "")
 }
 
 func (q *query) appHeads(sorted string, desc, all bool) []column {
 	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
-	out := []column{c("Application", "id", false), c("Why it waits", "", false), c("Waits", "wait", true), c("State", "", false), c("Name", "", false), c("User", "", false), c("Queue", "", false),
+	out := []column{c("Application", "id", false), c("Why it waits", "", false), c("Waits", "wait", true),
+		c("State", "", false), c("Name", "", false), c("User", "", false), c("Queue", "", false),
 		c("Uses", "memory", true), c("Wants", "pending", true), c("Containers", "containers", true)}
 	if all {
-		out = append(out, c("Reserved", "reserved", true), c("Priority", "priority", true), c("Type", "", false), c("Tags", "", false), c("Submitted", "submitted", true), c("Started", "", true), c("Ended", "ended", true), c("Ran", "", true),
-			c("Final", "", false), c("Progress", "", true), c("Share of cluster", "", true), c("Attempt", "", true), c("Failures", "", true), c("Tracking", "", false), c("Blacklisted", "", true))
+		out = append(out, c("Reserved", "reserved", true), c("Priority", "priority", true), c("Type", "", false),
+			c("Tags", "", false), c("Submitted", "submitted", true), c("Started", "", true), c("Ended", "ended", true),
+			c("Ran", "", true),
+			c("Final", "", false), c("Progress", "", true), c("Share of cluster", "", true), c("Attempt", "", true),
+			c("Failures", "", true), c("Tracking", "", false), c("Blacklisted", "", true))
 	}
 	return out
 }

@@ -30,8 +30,10 @@ func below(dir string) fs.FS {
 
 // Pages returns the names of the templates that are pages.
 func Pages() []string {
-	return []string{"overview", "apps", "app", "queues", "queue", "nodes", "node", "reservations", "reservation", "cluster",
-		"decisions", "audit", "forecasts", "conf", "edit", "stage", "rollback", "labels", "label", "about", "replay", "shadow", "search", "users", "user", "preemption", "error"}
+	return []string{"overview", "apps", "app", "queues", "queue", "nodes", "node", "reservations",
+		"reservation", "cluster",
+		"decisions", "audit", "forecasts", "conf", "edit", "stage", "rollback", "labels", "label", "about", "replay",
+		"shadow", "search", "users", "user", "preemption", "error"}
 }
 
 // Version returns a name for the contents of the static files. Browsers may cache addresses that

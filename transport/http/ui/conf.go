@@ -28,7 +28,8 @@ func (q *query) settings(k *api.Queue) []setting {
 			written[p.Name] = p.Value
 		}
 	}
-	now := map[string]string{"capacity": k.Configured, "maximum-capacity": k.ConfiguredMax, "user-limit-factor": k.UserLimitFactor,
+	now := map[string]string{"capacity": k.Configured, "maximum-capacity": k.ConfiguredMax,
+		"user-limit-factor":          k.UserLimitFactor,
 		"minimum-user-limit-percent": k.UserLimit, "ordering-policy": k.Order, "node-order": k.NodeOrder}
 	if k.MaxApps > 0 {
 		now["maximum-applications"] = strconv.FormatInt(k.MaxApps, 10)
@@ -136,7 +137,8 @@ func confProperties(text string) (map[string]string, error) {
 		name, value, ok := strings.Cut(line, "=")
 		name = strings.TrimSpace(name)
 		if !ok || name == "" || strings.ContainsAny(name, " \t") {
-			return nil, bad(fmt.Sprintf("line %d is not NAME = VALUE: %q", i+1, clip(line)), "write one key on each line, or # before a remark")
+			return nil, bad(fmt.Sprintf("line %d is not NAME = VALUE: %q", i+1, clip(line)),
+				"write one key on each line, or # before a remark")
 		}
 		if _, twice := out[name]; twice {
 			return nil, bad(fmt.Sprintf("line %d gives %s a second value", i+1, name), "keep one of the two lines")
@@ -202,7 +204,8 @@ func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
 	}
 	d.Text = confText(props)
 	unmask(v.State, props)
-	if err := u.cfg.Caller.Call(r, http.MethodPost, "/v1/conf:validate", nil, api.PutConf{Properties: props}, &d.Validation); err != nil {
+	if err := u.cfg.Caller.Call(r, http.MethodPost, "/v1/conf:validate", nil, api.PutConf{Properties: props},
+		&d.Validation); err != nil {
 		return err
 	}
 	if d.Validation.Valid && len(d.Validation.Changes) > 0 {
@@ -255,7 +258,8 @@ func (u *UI) apply(w http.ResponseWriter, r *http.Request) error {
 	unmask(v.State, props)
 	header := map[string]string{"If-Match": `"` + r.PostFormValue("base") + `"`}
 	var out api.ConfApplied
-	if err := u.cfg.Caller.Call(r, http.MethodPut, "/v1/conf", header, api.PutConf{Properties: props, Comment: r.PostFormValue("comment")}, &out); err != nil {
+	if err := u.cfg.Caller.Call(r, http.MethodPut, "/v1/conf", header,
+		api.PutConf{Properties: props, Comment: r.PostFormValue("comment")}, &out); err != nil {
 		return err
 	}
 	done(w, r, "/ui/conf", "apply")
@@ -274,7 +278,8 @@ type rollbackData struct {
 func confirmRollback(q *query) (any, error) {
 	to := q.q.Get("to")
 	if to == "" {
-		return nil, bad("the address does not say which version to go back to", "choose one in the history of the configuration")
+		return nil, bad("the address does not say which version to go back to",
+			"choose one in the history of the configuration")
 	}
 	ver, err := q.v.FindVersion(to)
 	if err != nil {
@@ -285,5 +290,6 @@ func confirmRollback(q *query) (any, error) {
 		return nil, err
 	}
 	q.title = fmt.Sprintf("Roll back to version %d", ver.Version)
-	return rollbackData{To: ver.Version, Now: diff.From, AtMillis: ver.AtMillis, Author: ver.Author, Comment: ver.Comment, Changes: diff.Changes}, nil
+	return rollbackData{To: ver.Version, Now: diff.From, AtMillis: ver.AtMillis, Author: ver.Author, Comment: ver.Comment,
+		Changes: diff.Changes}, nil
 }

@@ -28,7 +28,8 @@ type decisionFilter struct {
 	all              bool           // select every kind
 }
 
-var reservationKinds = []event.Kind{event.KindReservationMade, event.KindReservationFulfilled, event.KindReservationCancelled}
+var reservationKinds = []event.Kind{event.KindReservationMade, event.KindReservationFulfilled,
+	event.KindReservationCancelled}
 
 func (f *decisionFilter) pass(kind event.Kind, s view.Subject, d func() api.Event) bool {
 	switch {
@@ -40,7 +41,8 @@ func (f *decisionFilter) pass(kind event.Kind, s view.Subject, d func() api.Even
 		return false
 	}
 	e := d()
-	return (f.app == "" || e.App == f.app) && (f.node == "" || e.Node == f.node) && (f.queue == "" || e.Queue == f.queue || strings.HasPrefix(e.Queue, f.queue+"."))
+	return (f.app == "" || e.App == f.app) && (f.node == "" || e.Node == f.node) &&
+		(f.queue == "" || e.Queue == f.queue || strings.HasPrefix(e.Queue, f.queue+"."))
 }
 
 // decided is a part of the log in words.
@@ -150,7 +152,8 @@ type decisionsData struct {
 const decisionRows = 100
 
 func decisions(q *query) (any, error) {
-	d := decisionsData{Index: q.v.Index, App: strings.TrimSpace(q.q.Get("app")), Node: strings.TrimSpace(q.q.Get("node")), Queues: q.queueChoices(q.q.Get("queue"))}
+	d := decisionsData{Index: q.v.Index, App: strings.TrimSpace(q.q.Get("app")), Node: strings.TrimSpace(q.q.Get("node")),
+		Queues: q.queueChoices(q.q.Get("queue"))}
 	f := decisionFilter{app: d.App}
 	if d.App != "" {
 		id, err := q.v.ParseApp(d.App)
@@ -187,7 +190,8 @@ func decisions(q *query) (any, error) {
 	}
 	d.Lacks = q.lacks
 	d.Rows, d.Pager = list.Rows, q.pager("event", len(list.Rows), len(list.Rows), list.Next.String())
-	d.Kinds = append([]choice{{Value: "all", Text: "every event", Chosen: kind == "all"}, {Value: "reservations", Text: "reservations", Chosen: kind == "reservations"}}, choices(kindNames(), kind)...)
+	d.Kinds = append([]choice{{Value: "all", Text: "every event", Chosen: kind == "all"},
+		{Value: "reservations", Text: "reservations", Chosen: kind == "reservations"}}, choices(kindNames(), kind)...)
 	d.Filter = d.App != "" || d.Node != "" || f.queue != "" || kind != ""
 	return d, nil
 }

@@ -50,7 +50,8 @@ func (q *query) dynamicBelow(parent state.QueueSlot, total api.Resource) (d dyna
 	}
 	d.Pager = q.pager("dynamic queue", t.all, len(rows), next)
 	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
-	d.Heads = []column{c("Queue, by creation", "created", false), c("Share of the cluster", "", false), c("Used", "used", true), c("Guaranteed", "", true),
+	d.Heads = []column{c("Queue, by creation", "created", false), c("Share of the cluster", "", false),
+		c("Used", "used", true), c("Guaranteed", "", true),
 		c("Maximum", "", true), c("Applications", "apps", true)}
 	return d, nil
 }

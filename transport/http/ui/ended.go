@@ -22,7 +22,8 @@ type endedContainer struct {
 // endedShown is the number of ended containers on the page of an application, the newest.
 const endedShown = 100
 
-var containerKinds = []event.Kind{event.KindContainerAllocated, event.KindContainerReleased, event.KindContainerCompleted}
+var containerKinds = []event.Kind{event.KindContainerAllocated, event.KindContainerReleased,
+	event.KindContainerCompleted}
 
 // endedContainers returns the newest containers of an application that have ended, as far as they are
 // in the retained log.

@@ -28,9 +28,12 @@ type labelRow struct {
 func newLabelRow(l api.Label) labelRow {
 	f, kind := bar.Share(l.Used, l.Total)
 	b := bar.New(l.Total[kind]).Add(l.Used[kind], "used", format.KindValue(kind, l.Used[kind])+" used").
-		Add(l.HeldFree[kind], "reserved", format.KindValue(kind, l.HeldFree[kind])+" free, kept for reservations").Add(l.Pending[kind], "pending", format.KindValue(kind, l.Pending[kind])+" pending")
-	return labelRow{Label: l, Most: f * 100, Kind: kind, Bar: b.Done(format.Sentence(format.KindName(kind)+": "+format.KindValue(kind, l.Used[kind])+" of "+format.KindValue(kind, l.Total[kind])+" used",
-		format.KindValue(kind, l.Pending[kind])+" pending"))}
+		Add(l.HeldFree[kind], "reserved", format.KindValue(kind, l.HeldFree[kind])+
+			" free, kept for reservations").Add(l.Pending[kind], "pending", format.KindValue(kind, l.Pending[kind])+" pending")
+	return labelRow{Label: l, Most: f * 100, Kind: kind,
+		Bar: b.Done(format.Sentence(format.KindName(kind)+": "+format.KindValue(kind, l.Used[kind])+" of "+
+			format.KindValue(kind, l.Total[kind])+" used",
+			format.KindValue(kind, l.Pending[kind])+" pending"))}
 }
 
 func labels(q *query) (any, error) {
@@ -146,7 +149,8 @@ func ofLabel(k api.Queue, label string) api.Queue {
 
 func (u *UI) addLabel(w http.ResponseWriter, r *http.Request) error {
 	exclusive := r.PostFormValue("exclusive") != "no"
-	if err := u.post(r, "/v1/labels:add", api.AddLabels{Labels: []api.NewLabel{{Name: strings.TrimSpace(r.PostFormValue("name")), Exclusive: &exclusive}}}); err != nil {
+	if err := u.post(r, "/v1/labels:add", api.AddLabels{
+		Labels: []api.NewLabel{{Name: strings.TrimSpace(r.PostFormValue("name")), Exclusive: &exclusive}}}); err != nil {
 		return err
 	}
 	done(w, r, "/ui/labels", "label")

@@ -196,7 +196,8 @@ func sortTable[T any](q *query, usual string, columns []sortable[T], rows []T) (
 }
 
 // orderOf returns the heads of such a table, and the comparison of rows that the address demands.
-func orderOf[T any](q *query, usual string, columns []sortable[T]) (heads []column, compare func(a, b T) int, err error) {
+func orderOf[T any](q *query, usual string, columns []sortable[T]) (heads []column,
+	compare func(a, b T) int, err error) {
 	var known []string
 	for _, c := range columns {
 		known = append(known, c.name)

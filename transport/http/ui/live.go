@@ -25,12 +25,14 @@ type tick struct {
 
 func (u *UI) tick() tick {
 	s := u.cfg.Status()
-	return tick{ID: s.ID, Role: s.Role, Leader: s.Leader, Term: s.Term, Index: s.Index, Age: staleness(s), Version: s.Version, Banner: string(u.noLeader(s, 0)), Assets: u.assets}
+	return tick{ID: s.ID, Role: s.Role, Leader: s.Leader, Term: s.Term, Index: s.Index, Age: staleness(s),
+		Version: s.Version, Banner: string(u.noLeader(s, 0)), Assets: u.assets}
 }
 
 // same reports whether two messages show the same.
 func (t tick) same(o tick) bool {
-	return t.Index == o.Index && t.Role == o.Role && t.Leader == o.Leader && t.Term == o.Term && t.Age == o.Age && t.Banner == o.Banner
+	return t.Index == o.Index && t.Role == o.Role && t.Leader == o.Leader && t.Term == o.Term && t.Age == o.Age &&
+		t.Banner == o.Banner
 }
 
 // live streams ticks. It makes each message from the current status, so a slow viewer misses
@@ -42,7 +44,8 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 	}
 	if u.streams.Add(1) > int64(u.cfg.MaxStreams) {
 		u.streams.Add(-1)
-		u.fail(w, r, &api.Error{Code: api.CodeBusy, Message: "too many live pages are open on this replica", Remedy: "close some, or use another replica",
+		u.fail(w, r, &api.Error{Code: api.CodeBusy, Message: "too many live pages are open on this replica",
+			Remedy: "close some, or use another replica",
 			Status: http.StatusServiceUnavailable, RetryAfterMillis: 5000})
 		return
 	}

@@ -94,7 +94,10 @@ func (u *UI) noLeader(s Status, wait time.Duration) template.HTML {
 		return ""
 	}
 	d := noLeader{Index: s.Index}
-	if c := u.replicas.get(wait, func(ctx context.Context) (api.Cluster, error) { return u.cfg.API.Cluster(ctx, u.cfg.Views.Now()) }); c != nil {
+	if c := u.replicas.get(wait, func(ctx context.Context) (api.Cluster,
+		error) {
+		return u.cfg.API.Cluster(ctx, u.cfg.Views.Now())
+	}); c != nil {
 		d.Asked, d.Verdict = true, c.Verdict
 		for _, m := range c.Members {
 			if m.State == "unreachable" {

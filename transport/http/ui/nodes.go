@@ -31,7 +31,8 @@ func (q *query) nodeRow(n *state.Node) nodeRow {
 	if r.Reservation != "" {
 		b.Add(r.Total[kind]-r.Used[kind], "reserved", "free, kept for "+r.Reservation)
 	}
-	r.Bar = b.Done(format.KindName(kind) + ": " + format.KindValue(kind, r.Used[kind]) + " of " + format.KindValue(kind, r.Total[kind]) + " used")
+	r.Bar = b.Done(format.KindName(kind) + ": " + format.KindValue(kind, r.Used[kind]) + " of " +
+		format.KindValue(kind, r.Total[kind]) + " used")
 	return r
 }
 
@@ -86,7 +87,8 @@ func nodes(q *query) (any, error) {
 	rack, find := q.q.Get("rack"), strings.ToLower(d.Find)
 	counts := map[string]int{}
 	list := q.v.ListedNodes(func(n *state.Node) bool {
-		if filtered && n.Label != part.Label || rack != "" && n.Rack != rack || find != "" && !strings.Contains(strings.ToLower(n.ID.Host), find) {
+		if filtered && n.Label != part.Label || rack != "" && n.Rack != rack ||
+			find != "" && !strings.Contains(strings.ToLower(n.ID.Host), find) {
 			return false
 		}
 		name := n.State.String()
@@ -125,7 +127,8 @@ func (q *query) nodeHeads(sorted string, desc, labels bool) []column {
 	if labels {
 		heads = append(heads, c("Label", "", false))
 	}
-	return append(heads, c("Fullest kind", "", false), c("Uses", "used", true), c("Free", "free", true), c("Reservation", "", false),
+	return append(heads, c("Fullest kind", "", false), c("Uses", "used", true), c("Free", "free", true),
+		c("Reservation", "", false),
 		c("Containers", "containers", true), c("Total", "", true), c("Rack", "", false), c("Version", "", false))
 }
 
@@ -149,8 +152,12 @@ var nodeContainerColumns = []sortable[containerRow]{
 	{title: "Application", name: "app", compare: func(a, b containerRow) int { return strings.Compare(a.App, b.App) }},
 	{title: "State", name: "state", compare: func(a, b containerRow) int { return strings.Compare(a.State, b.State) }},
 	{title: "Size", name: "size", compare: func(a, b containerRow) int { return compareSizes(a.Size, b.Size) }},
-	{title: "Locality", name: "locality", compare: func(a, b containerRow) int { return strings.Compare(a.Locality, b.Locality) }},
-	{title: "Granted", name: "granted", number: true, compare: func(a, b containerRow) int { return cmp.Compare(a.AllocatedMillis, b.AllocatedMillis) }},
+	{title: "Locality", name: "locality", compare: func(a, b containerRow) int {
+		return strings.Compare(a.Locality, b.Locality)
+	}},
+	{title: "Granted", name: "granted", number: true, compare: func(a, b containerRow) int {
+		return cmp.Compare(a.AllocatedMillis, b.AllocatedMillis)
+	}},
 	{title: "Log"},
 }
 
@@ -171,7 +178,8 @@ func node(q *query) (any, error) {
 	for slot := range st.Containers.On(n) {
 		d.Containers = append(d.Containers, q.containerRow(slot))
 	}
-	slices.SortFunc(d.Containers, func(a, b containerRow) int { return cmp.Or(compareSizes(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(d.Containers,
+		func(a, b containerRow) int { return cmp.Or(compareSizes(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
 	d.Warned = q.warnings(func(c *state.Container, _ *state.Preemption) bool { return st.Nodes.Get(c.Node) == n })
 	if n.Reservation != 0 {
 		r := q.reservationRow(n.Reservation)
@@ -205,14 +213,17 @@ func nodeLine(d *nodeData, kind string) bar.Usage {
 		if c.AM {
 			class += " am"
 		}
-		b.Add(c.Size[kind], class, format.ContainerShort(c.ID)+" "+format.KindValue(kind, c.Size[kind])).Link("/ui/apps/" + c.App)
+		b.Add(c.Size[kind], class, format.ContainerShort(c.ID)+" "+
+			format.KindValue(kind, c.Size[kind])).Link("/ui/apps/" + c.App)
 	}
-	text := format.KindName(kind) + ": " + format.KindValue(kind, u.Used) + " of " + format.KindValue(kind, u.Most) + " used"
+	text := format.KindName(kind) + ": " + format.KindValue(kind, u.Used) + " of " +
+		format.KindValue(kind, u.Most) + " used"
 	if d.Reservation != nil {
 		u.Reserved = d.Reservation.Size[kind]
 		b.Add(u.Free, "reserved", "free, kept for "+d.Reservation.ID).Link("/ui/reservations/" + d.Reservation.ID)
 		b.Limit(u.Most-u.Reserved, "needs", d.Reservation.ID+" needs "+format.KindValue(kind, u.Reserved))
-		text += ", " + format.KindValue(kind, u.Free) + " kept free for " + d.Reservation.ID + ", which needs " + format.KindValue(kind, u.Reserved)
+		text += ", " + format.KindValue(kind, u.Free) + " kept free for " + d.Reservation.ID + ", which needs " +
+			format.KindValue(kind, u.Reserved)
 	}
 	u.Bar = b.Done(text)
 	return u

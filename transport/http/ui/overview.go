@@ -37,7 +37,8 @@ type overviewData struct {
 
 func overview(q *query) (any, error) {
 	st := q.v.State
-	d := overviewData{Index: q.v.Index, NowMillis: q.v.NowMillis, Ready: st.Meta.ClusterID != "" && st.Versions.Current() != nil, Totals: q.v.Totals()}
+	d := overviewData{Index: q.v.Index, NowMillis: q.v.NowMillis,
+		Ready: st.Meta.ClusterID != "" && st.Versions.Current() != nil, Totals: q.v.Totals()}
 	d.Usages = bar.Usages(d.Totals.Figures)
 	d.Rooms = q.v.LabelRooms()
 	for _, room := range d.Rooms {

@@ -31,15 +31,33 @@ type queueRow struct {
 var queueColumns = []sortable[queueRow]{
 	{title: "Queue", name: "queue", compare: func(a, b queueRow) int { return strings.Compare(a.Path, b.Path) }},
 	{title: "Share of the cluster"},
-	{title: "Used", name: "used", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.UsedPct, b.UsedPct) }},
-	{title: "Guaranteed", name: "guaranteed", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.AbsCapacity, b.AbsCapacity) }},
-	{title: "Pending", name: "pending", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.PendingPct, b.PendingPct) }},
-	{title: "Waiting", name: "waiting", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.Waiting, b.Waiting) }},
-	{title: "Running", name: "running", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.Running, b.Running) }},
-	{title: "Maximum", name: "maximum", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.AbsMax, b.AbsMax) }},
-	{title: "Reserved", name: "reserved", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.ReservedPct, b.ReservedPct) }},
-	{title: "For AMs", name: "ams", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.AMPct, b.AMPct) }},
-	{title: "Users", name: "users", number: true, compare: func(a, b queueRow) int { return cmp.Compare(a.ActiveUsers, b.ActiveUsers) }},
+	{title: "Used", name: "used", number: true, compare: func(a, b queueRow) int {
+		return cmp.Compare(a.UsedPct, b.UsedPct)
+	}},
+	{title: "Guaranteed", name: "guaranteed", number: true, compare: func(a, b queueRow) int {
+		return cmp.Compare(a.AbsCapacity, b.AbsCapacity)
+	}},
+	{title: "Pending", name: "pending", number: true, compare: func(a, b queueRow) int {
+		return cmp.Compare(a.PendingPct, b.PendingPct)
+	}},
+	{title: "Waiting", name: "waiting", number: true, compare: func(a, b queueRow) int {
+		return cmp.Compare(a.Waiting, b.Waiting)
+	}},
+	{title: "Running", name: "running", number: true, compare: func(a, b queueRow) int {
+		return cmp.Compare(a.Running, b.Running)
+	}},
+	{title: "Maximum", name: "maximum", number: true, compare: func(a, b queueRow) int {
+		return cmp.Compare(a.AbsMax, b.AbsMax)
+	}},
+	{title: "Reserved", name: "reserved", number: true, compare: func(a, b queueRow) int {
+		return cmp.Compare(a.ReservedPct, b.ReservedPct)
+	}},
+	{title: "For AMs", name: "ams", number: true, compare: func(a, b queueRow) int {
+		return cmp.Compare(a.AMPct, b.AMPct)
+	}},
+	{title: "Users", name: "users", number: true, compare: func(a, b queueRow) int {
+		return cmp.Compare(a.ActiveUsers, b.ActiveUsers)
+	}},
 }
 
 // queueRows lists a tree from its root, with bars relative to the whole cluster. Children come
@@ -99,8 +117,10 @@ func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
 	if k.AbsMax < 100 {
 		b.Limit(int64(k.AbsMax/100*wholeCluster), "most", "at most "+format.Percent(k.AbsMax))
 	}
-	r.Bar = b.Done(format.Sentence(k.Path+": "+format.Percent(r.UsedPct)+" used", format.Percent(r.ReservedPct)+" reserved",
-		format.Percent(r.PendingPct)+" pending", format.Percent(k.AbsCapacity)+" guaranteed", "at most "+format.Percent(k.AbsMax)))
+	r.Bar = b.Done(format.Sentence(k.Path+": "+format.Percent(r.UsedPct)+" used",
+		format.Percent(r.ReservedPct)+" reserved",
+		format.Percent(r.PendingPct)+" pending", format.Percent(k.AbsCapacity)+" guaranteed",
+		"at most "+format.Percent(k.AbsMax)))
 	return r
 }
 
@@ -165,8 +185,12 @@ var queueUserColumns = []sortable[api.User]{
 	{title: "Uses", name: "used", compare: func(a, b api.User) int { return compareSizes(a.Used, b.Used) }},
 	{title: "Limit", name: "limit", compare: func(a, b api.User) int { return compareSizes(a.Limit, b.Limit) }},
 	{title: "For AMs", name: "ams", compare: func(a, b api.User) int { return compareSizes(a.AMUsed, b.AMUsed) }},
-	{title: "Active", name: "active", number: true, compare: func(a, b api.User) int { return cmp.Compare(a.ActiveApps, b.ActiveApps) }},
-	{title: "Waiting", name: "waiting", number: true, compare: func(a, b api.User) int { return cmp.Compare(a.PendingApps, b.PendingApps) }},
+	{title: "Active", name: "active", number: true, compare: func(a, b api.User) int {
+		return cmp.Compare(a.ActiveApps, b.ActiveApps)
+	}},
+	{title: "Waiting", name: "waiting", number: true, compare: func(a, b api.User) int {
+		return cmp.Compare(a.PendingApps, b.PendingApps)
+	}},
 	{title: "Active user"},
 }
 
@@ -214,14 +238,19 @@ func queue(q *query) (any, error) {
 }
 
 func newQueueUsage(k *api.Queue, kind string, total int64) queueUsage {
-	u := queueUsage{Kind: kind, Used: k.Used[kind] - k.Reserved[kind], Reserved: k.Reserved[kind], Pending: k.Pending[kind],
-		Own: k.Guaranteed[kind], Most: k.Max[kind], AM: k.AMUsed[kind], AMLimit: k.AMLimit[kind]}
-	b := bar.New(total).Add(u.Used, "used", format.KindValue(kind, u.Used)+" used").Add(u.Reserved, "reserved", format.KindValue(kind, u.Reserved)+" reserved").
-		Add(u.Pending, "pending", format.KindValue(kind, u.Pending)+" pending").Limit(u.Own, "guaranteed", format.KindValue(kind, u.Own)+" guaranteed")
+	u := queueUsage{Kind: kind, Used: k.Used[kind] - k.Reserved[kind], Reserved: k.Reserved[kind],
+		Pending: k.Pending[kind],
+		Own:     k.Guaranteed[kind], Most: k.Max[kind], AM: k.AMUsed[kind], AMLimit: k.AMLimit[kind]}
+	b := bar.New(total).Add(u.Used, "used", format.KindValue(kind, u.Used)+" used").Add(u.Reserved, "reserved",
+		format.KindValue(kind, u.Reserved)+" reserved").
+		Add(u.Pending, "pending", format.KindValue(kind, u.Pending)+" pending").Limit(u.Own, "guaranteed",
+		format.KindValue(kind, u.Own)+" guaranteed")
 	if u.Most < total {
 		b.Limit(u.Most, "most", "at most "+format.KindValue(kind, u.Most))
 	}
-	u.Bar = b.Done(format.KindName(kind) + ": " + format.Sentence(format.KindValue(kind, u.Used)+" used", format.KindValue(kind, u.Reserved)+" reserved", format.KindValue(kind, u.Own)+" guaranteed"))
+	u.Bar = b.Done(format.KindName(kind) + ": " +
+		format.Sentence(format.KindValue(kind, u.Used)+" used", format.KindValue(kind, u.Reserved)+" reserved",
+			format.KindValue(kind, u.Own)+" guaranteed"))
 	return u
 }
 

@@ -172,7 +172,8 @@ func (q *query) playbackControls(d *replayData) {
 	pass := (&decisionFilter{}).pass
 	if f.At > f.First {
 		d.Begin = pausedAt(f.First)
-		if list, err := q.u.entries().Recent(q.r.Context(), q.v, eventlog.Position{Index: f.At}, 1, lookFar, pass); err == nil && len(list.Events) > 0 {
+		if list, err := q.u.entries().Recent(q.r.Context(), q.v, eventlog.Position{Index: f.At}, 1, lookFar,
+			pass); err == nil && len(list.Events) > 0 {
 			d.Back = pausedAt(list.Events[0].Index)
 		}
 	}
@@ -182,7 +183,8 @@ func (q *query) playbackControls(d *replayData) {
 			d.Step = pausedAt(next)
 		}
 		for _, s := range speeds {
-			d.Speeds = append(d.Speeds, choice{Value: playedFrom(f.At, q.u.cfg.Now().UnixMilli(), s), Text: "×" + format.Number(s), Chosen: s == f.Speed})
+			d.Speeds = append(d.Speeds, choice{Value: playedFrom(f.At, q.u.cfg.Now().UnixMilli(), s),
+				Text: "×" + format.Number(s), Chosen: s == f.Speed})
 		}
 	}
 	if f.Speed != 0 {
@@ -190,7 +192,9 @@ func (q *query) playbackControls(d *replayData) {
 		q.refresh = d.Here
 	}
 	b := bar.New(int64(f.Last - f.First + 1))
-	d.Place = b.Add(int64(f.At-f.First+1), "used", "played").Done(fmt.Sprintf("index %s of %s to %s", format.Number(f.At), format.Number(f.First), format.Number(f.Last)))
+	d.Place = b.Add(int64(f.At-f.First+1), "used",
+		"played").Done(fmt.Sprintf("index %s of %s to %s", format.Number(f.At), format.Number(f.First),
+		format.Number(f.Last)))
 }
 
 // pastData describes the cluster in the query's view.

@@ -43,7 +43,8 @@ func (q *query) reservationRow(slot state.ReservationSlot) reservationRow {
 	// Sort by the kind that is most short.
 	_, short := bar.Share(r.Missing, r.NodeTotal)
 	slices.SortFunc(r.MustEnd, func(a, b api.Container) int {
-		return cmp.Or(cmp.Compare(b.Size[short], a.Size[short]), cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Size[short], a.Size[short]), cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]),
+			strings.Compare(a.ID, b.ID))
 	})
 	r.Enough = enough(r.Missing, r.MustEnd)
 	if len(r.MustEnd) > mustEnd {
@@ -53,10 +54,13 @@ func (q *query) reservationRow(slot state.ReservationSlot) reservationRow {
 		if r.Size[kind] == 0 && r.Missing[kind] == 0 {
 			continue
 		}
-		l := holdLine{Kind: kind, Used: r.NodeTotal[kind] - r.Free[kind], Free: r.Free[kind], Needs: r.Size[kind], Missed: r.Missing[kind]}
-		l.Bar = bar.New(r.NodeTotal[kind]).Add(l.Used, "used", format.KindValue(kind, l.Used)+" used").Add(l.Free, "reserved", format.KindValue(kind, l.Free)+" free, kept").
+		l := holdLine{Kind: kind, Used: r.NodeTotal[kind] - r.Free[kind], Free: r.Free[kind], Needs: r.Size[kind],
+			Missed: r.Missing[kind]}
+		l.Bar = bar.New(r.NodeTotal[kind]).Add(l.Used, "used", format.KindValue(kind, l.Used)+" used").Add(l.Free, "reserved",
+			format.KindValue(kind, l.Free)+" free, kept").
 			Limit(r.NodeTotal[kind]-l.Needs, "needs", "needs "+format.KindValue(kind, l.Needs)).
-			Done(format.KindName(kind) + ": " + format.KindValue(kind, l.Used) + " used, " + format.KindValue(kind, l.Free) + " free, needs " + format.KindValue(kind, l.Needs))
+			Done(format.KindName(kind) + ": " + format.KindValue(kind, l.Used) + " used, " + format.KindValue(kind, l.Free) +
+				" free, needs " + format.KindValue(kind, l.Needs))
 		r.Lines = append(r.Lines, l)
 	}
 	return r
@@ -165,7 +169,8 @@ func reservations(q *query) (any, error) {
 	slices.SortFunc(d.Cancelled, func(a, b causeCount) int {
 		return cmp.Or(cmp.Compare(b.N, a.N), strings.Compare(a.Cause, b.Cause))
 	})
-	if events, err := q.decisions(decisionFilter{kinds: reservationKinds}, eventlog.Position{}, overviewDecisions); err == nil {
+	if events, err := q.decisions(decisionFilter{kinds: reservationKinds}, eventlog.Position{},
+		overviewDecisions); err == nil {
 		d.History = events.Rows
 	}
 	return d, nil
@@ -196,7 +201,8 @@ func (q *query) reservationFilter() (func(r *state.Reservation) bool, error) {
 		queues = q.v.Subtree(slot)
 	}
 	return func(r *state.Reservation) bool {
-		return (app == 0 || r.App == app) && (node == 0 || r.Node == node) && (queues == nil || queues[st.Apps.Get(r.App).Queue])
+		return (app == 0 || r.App == app) && (node == 0 || r.Node == node) &&
+			(queues == nil || queues[st.Apps.Get(r.App).Queue])
 	}, nil
 }
 
@@ -215,7 +221,9 @@ var aheadColumns = []sortable[api.Container]{
 	{title: "Container", name: "container", compare: func(a, b api.Container) int { return strings.Compare(a.ID, b.ID) }},
 	{title: "Application", name: "app", compare: func(a, b api.Container) int { return strings.Compare(a.App, b.App) }},
 	{title: "Size", name: "size", compare: func(a, b api.Container) int { return compareSizes(a.Size, b.Size) }},
-	{title: "Granted", name: "granted", number: true, compare: func(a, b api.Container) int { return cmp.Compare(a.AllocatedMillis, b.AllocatedMillis) }},
+	{title: "Granted", name: "granted", number: true, compare: func(a, b api.Container) int {
+		return cmp.Compare(a.AllocatedMillis, b.AllocatedMillis)
+	}},
 }
 
 func reservation(q *query) (any, error) {
@@ -225,7 +233,8 @@ func reservation(q *query) (any, error) {
 	}
 	st := q.v.State
 	r := st.Reservations.Get(slot)
-	d := reservationData{Index: q.v.Index, Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Details().Name, NowMillis: q.v.NowMillis}
+	d := reservationData{Index: q.v.Index, Reservation: q.reservationRow(slot), Name: st.Apps.Get(r.App).Details().Name,
+		NowMillis: q.v.NowMillis}
 	q.title = "Reservation " + d.Reservation.ID
 	for _, c := range st.Containers.On(st.Nodes.Get(r.Node)) {
 		d.Ahead = append(d.Ahead, q.v.Container(c))

@@ -94,7 +94,10 @@ func (u *UI) routes() {
 	u.mux.HandleFunc("GET /ui/live", u.live)
 	u.mux.HandleFunc("GET /cluster", bookmark.Redirect)
 	u.mux.HandleFunc("GET /cluster/", bookmark.Redirect)
-	u.mux.HandleFunc("GET /ui", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/ui/", http.StatusMovedPermanently) })
+	u.mux.HandleFunc("GET /ui", func(w http.ResponseWriter,
+		r *http.Request) {
+		http.Redirect(w, r, "/ui/", http.StatusMovedPermanently)
+	})
 	for _, p := range []page{
 		{path: "/ui/{$}", name: "overview", title: "Overview", show: overview},
 		{path: "/ui/apps", name: "apps", title: "Applications", show: applications},
@@ -139,7 +142,8 @@ func (u *UI) nowhere(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := u.mux.Handler(other); pattern == "/ui/" || method == r.Method {
 			continue
 		}
-		e := &api.Error{Code: api.CodeMethodNotAllowed, Message: r.URL.Path + " does not take " + r.Method, Remedy: "open it as a page", Status: http.StatusMethodNotAllowed}
+		e := &api.Error{Code: api.CodeMethodNotAllowed, Message: r.URL.Path + " does not take " + r.Method,
+			Remedy: "open it as a page", Status: http.StatusMethodNotAllowed}
 		if method == http.MethodPost {
 			e.Remedy = "use the button of the page that it belongs to"
 		}
@@ -147,7 +151,8 @@ func (u *UI) nowhere(w http.ResponseWriter, r *http.Request) {
 		u.fail(w, r, e)
 		return
 	}
-	u.fail(w, r, &api.Error{Code: api.CodeNotFound, Message: "there is no page at " + r.URL.Path, Remedy: "choose one in the menu", Status: http.StatusNotFound})
+	u.fail(w, r, &api.Error{Code: api.CodeNotFound, Message: "there is no page at " + r.URL.Path,
+		Remedy: "choose one in the menu", Status: http.StatusNotFound})
 }
 
 // page is a kind of page. show makes its data from one view.
@@ -233,7 +238,8 @@ func (u *UI) main(r *http.Request, p page) (*pagecache.Page, error) {
 	key := keyOf(r)
 	live := IsLive(r)
 	asked := r.URL.Query()
-	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed") // a replay that plays is always rendered again
+	// a replay that plays is always rendered again
+	once := !live && (asked.Has("done") || asked.Has("verify")) || asked.Has("speed")
 	return u.shared.Get(key, pagecache.Want{Now: u.cfg.Now, Live: live, Fresh: once, Standing: stand,
 		Good: func(have *pagecache.Page) bool {
 			return !have.Lacks && have.Serves(u.cfg.Now(), u.cfg.Tick, stand) && (have.Index >= v.Index || live)
@@ -293,7 +299,8 @@ func (u *UI) draw(q *query, p page, stand pagecache.Standing) (*pagecache.Page, 
 	if err != nil {
 		return nil, err
 	}
-	return &pagecache.Page{Index: q.v.Index, Standing: stand, At: at, HTML: html, Title: q.title, Tag: tagOf(html), Refresh: q.refresh, Lacks: q.lacks, Waited: q.waited}, nil
+	return &pagecache.Page{Index: q.v.Index, Standing: stand, At: at, HTML: html, Title: q.title, Tag: tagOf(html),
+		Refresh: q.refresh, Lacks: q.lacks, Waited: q.waited}, nil
 }
 
 func tagOf(b []byte) string {

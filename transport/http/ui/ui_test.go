@@ -15,28 +15,38 @@ import (
 
 func TestAmountText(t *testing.T) {
 	for want, got := range map[string]string{
-		"320\u00a0GiB\u00a0· 88\u00a0vc": format.Whole("320 GiB · 88 vc"), "384 GiB": format.KindValue(api.MemoryMB, 384<<10), "88": format.KindValue(api.VCores, 88),
-		"184,201": format.Number(184_201), "-1,000": format.Number(-1000), "7": format.Number(7), "1 node": thousands.Count(1, "node"), "2,000 nodes": thousands.Count(2000, "node"),
-		"320 GiB · 88 vc · 8 gpu": format.Amount(api.Resource{"yarn.io/gpu": 8, "vcores": 88, "memory-mb": 320 << 10}), "–": format.Amount(api.Resource{"vcores": 0}),
-		"4m 02s": format.Span(242_000), "3h 12m": format.Span(11_520_000), "12 ms": format.Span(12), "2d 01h": format.Span(176_400_000), "59 s": format.Span(59_999),
-		"node too small": format.Word("NODE_TOO_SMALL"), "…_0107": format.ShortID("application_1780000000000_0107"), "…_0107_01_000002": format.ContainerShort("container_e05_1780000000000_0107_01_000002"),
-		"9f1c…00e2": format.ShortDigest("9f1c0000000000e2"), "41%": format.Percent(41.2), "1.9%": format.Percent(1.94), "0%": format.Percent(0), "41.2 MiB": format.Bytes(43_200_000), "12 B": format.Bytes(12),
+		"320\u00a0GiB\u00a0· 88\u00a0vc": format.Whole("320 GiB · 88 vc"), "384 GiB": format.KindValue(api.MemoryMB, 384<<10),
+		"88":      format.KindValue(api.VCores, 88),
+		"184,201": format.Number(184_201), "-1,000": format.Number(-1000), "7": format.Number(7),
+		"1 node": thousands.Count(1, "node"), "2,000 nodes": thousands.Count(2000, "node"),
+		"320 GiB · 88 vc · 8 gpu": format.Amount(api.Resource{"yarn.io/gpu": 8, "vcores": 88, "memory-mb": 320 << 10}),
+		"–":                       format.Amount(api.Resource{"vcores": 0}),
+		"4m 02s":                  format.Span(242_000), "3h 12m": format.Span(11_520_000), "12 ms": format.Span(12),
+		"2d 01h": format.Span(176_400_000), "59 s": format.Span(59_999),
+		"node too small": format.Word("NODE_TOO_SMALL"), "…_0107": format.ShortID("application_1780000000000_0107"),
+		"…_0107_01_000002": format.ContainerShort("container_e05_1780000000000_0107_01_000002"),
+		"9f1c…00e2":        format.ShortDigest("9f1c0000000000e2"), "41%": format.Percent(41.2), "1.9%": format.Percent(1.94),
+		"0%": format.Percent(0), "41.2 MiB": format.Bytes(43_200_000), "12 B": format.Bytes(12),
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if got := string(format.When(1_780_000_135_000)); !strings.HasSuffix(got, `<span class="date">2026-05-28 </span>20:28:55<span class="zone"> UTC</span></time>`) {
+	if got := string(format.When(1_780_000_135_000)); !strings.HasSuffix(got,
+		`<span class="date">2026-05-28 </span>20:28:55<span class="zone"> UTC</span></time>`) {
 		t.Errorf("the time %s, want its date and its zone", got)
 	}
-	if format.WebURL("javascript:alert(1)") != "" || format.WebURL("//host/x") != "" || format.WebURL("http://am:1/x") == "" {
+	if format.WebURL("javascript:alert(1)") != "" || format.WebURL("//host/x") != "" ||
+		format.WebURL("http://am:1/x") == "" {
 		t.Error("which addresses may be followed")
 	}
 }
 
 func TestBarStaysWithinItsWhole(t *testing.T) {
-	b := bar.New(10).Add(6, "used", "").Add(8, "reserved", "").Add(3, "pending", "").Add(-1, "used", "").Limit(25, "most", "").Done("text")
-	if len(b.Parts) != 2 || b.Parts[0].W != "600.0" || b.Parts[1].X != "600.0" || b.Parts[1].W != "400.0" || b.Marks[0].X != "1000.0" {
+	b := bar.New(10).Add(6, "used", "").Add(8, "reserved", "").Add(3, "pending", "").Add(-1, "used", "").Limit(25, "most",
+		"").Done("text")
+	if len(b.Parts) != 2 || b.Parts[0].W != "600.0" || b.Parts[1].X != "600.0" || b.Parts[1].W != "400.0" ||
+		b.Marks[0].X != "1000.0" {
 		t.Errorf("bar of 6, 8 and 3 in 10 = %+v, want parts of 600 and 400 and the mark at 1000", b)
 	}
 	if b := bar.New(0).Add(5, "used", "").Done(""); len(b.Parts) != 1 || b.Parts[0].W != "1000.0" {
@@ -46,13 +56,15 @@ func TestBarStaysWithinItsWhole(t *testing.T) {
 
 // TestBarEscapesWhatItSays checks that a bar escapes its texts.
 func TestBarEscapesWhatItSays(t *testing.T) {
-	got := string(bar.New(10).Add(6, "used", `</title>"'&`).Link(`/ui/apps/x"><b>`).Add(2, "reserved", "r").Limit(5, "most", "<m>").Done(`a"b`).SVG())
+	got := string(bar.New(10).Add(6, "used", `</title>"'&`).Link(`/ui/apps/x"><b>`).Add(2, "reserved", "r").Limit(5,
+		"most", "<m>").Done(`a"b`).SVG())
 	for _, bad := range []string{`</title>"'`, `"><b>`, "<m>", `a"b"`} {
 		if strings.Contains(got, bad) {
 			t.Errorf("%s is in %s", bad, got)
 		}
 	}
-	for _, want := range []string{`aria-label="a&#34;b"`, `fill="url(#hatch)"`, `<rect class="used" x="0.0" width="600.0" height="24">`, `x1="500.0"`} {
+	for _, want := range []string{`aria-label="a&#34;b"`, `fill="url(#hatch)"`,
+		`<rect class="used" x="0.0" width="600.0" height="24">`, `x1="500.0"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s lacks %s", got, want)
 		}
@@ -118,7 +130,8 @@ func TestEnoughContainers(t *testing.T) {
 
 func TestConfigReportsAllErrors(t *testing.T) {
 	err := Config{}.Validate()
-	for _, want := range []string{"Guard", "API", "Status", "Logger", "Tick", "Heartbeat", "MaxStreams", "MaxBodyBytes", "PageRows", "SharedPages", "RenderShare"} {
+	for _, want := range []string{"Guard", "API", "Status", "Logger", "Tick", "Heartbeat", "MaxStreams", "MaxBodyBytes",
+		"PageRows", "SharedPages", "RenderShare"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not named: %v", want, err)
 		}
@@ -141,7 +154,8 @@ func TestKindsThatNoNodeHas(t *testing.T) {
 // TestPageKnowsSilence checks that the page waits for the live stream as long as other clients do.
 func TestPageKnowsSilence(t *testing.T) {
 	js, err := os.ReadFile("static/rmd.js")
-	if want := fmt.Sprintf("const SILENCE = %d;", api.StreamSilence.Milliseconds()); err != nil || !strings.Contains(string(js), want) {
+	if want := fmt.Sprintf("const SILENCE = %d;", api.StreamSilence.Milliseconds()); err != nil ||
+		!strings.Contains(string(js), want) {
 		t.Errorf("rmd.js has no %q (%v)", want, err)
 	}
 }

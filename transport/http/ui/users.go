@@ -34,13 +34,21 @@ func newUserQueue(k *api.Queue, u api.User) userQueue {
 
 var userQueueColumns = []sortable[userQueue]{
 	{title: "Queue", name: "queue", compare: func(a, b userQueue) int { return strings.Compare(a.Queue, b.Queue) }},
-	{title: "Share of the user limit", name: "share", compare: func(a, b userQueue) int { return cmp.Compare(a.Percent, b.Percent) }},
+	{title: "Share of the user limit", name: "share", compare: func(a, b userQueue) int {
+		return cmp.Compare(a.Percent, b.Percent)
+	}},
 	{title: "Used and reserved", name: "used", compare: func(a, b userQueue) int { return compareSizes(a.Used, b.Used) }},
 	{title: "Limit", name: "limit", compare: func(a, b userQueue) int { return compareSizes(a.Limit, b.Limit) }},
 	{title: "For AMs", name: "ams", compare: func(a, b userQueue) int { return compareSizes(a.AMUsed, b.AMUsed) }},
-	{title: "Applications", name: "apps", number: true, compare: func(a, b userQueue) int { return cmp.Compare(a.Apps, b.Apps) }},
-	{title: "Active", name: "active", number: true, compare: func(a, b userQueue) int { return cmp.Compare(a.ActiveApps, b.ActiveApps) }},
-	{title: "Waiting", name: "waiting", number: true, compare: func(a, b userQueue) int { return cmp.Compare(a.PendingApps, b.PendingApps) }},
+	{title: "Applications", name: "apps", number: true, compare: func(a, b userQueue) int {
+		return cmp.Compare(a.Apps, b.Apps)
+	}},
+	{title: "Active", name: "active", number: true, compare: func(a, b userQueue) int {
+		return cmp.Compare(a.ActiveApps, b.ActiveApps)
+	}},
+	{title: "Waiting", name: "waiting", number: true, compare: func(a, b userQueue) int {
+		return cmp.Compare(a.PendingApps, b.PendingApps)
+	}},
 }
 
 // userRow is a user in the list of users.
@@ -57,13 +65,23 @@ type userRow struct {
 
 var userColumns = []sortable[userRow]{
 	{title: "User", name: "user", compare: func(a, b userRow) int { return strings.Compare(a.Name, b.Name) }},
-	{title: "Share of the cluster", name: "share", compare: func(a, b userRow) int { return cmp.Compare(a.Share, b.Share) }},
+	{title: "Share of the cluster", name: "share", compare: func(a, b userRow) int {
+		return cmp.Compare(a.Share, b.Share)
+	}},
 	{title: "Uses", name: "used", compare: func(a, b userRow) int { return compareSizes(a.Used, b.Used) }},
 	{title: "Wants", name: "pending", compare: func(a, b userRow) int { return compareSizes(a.Pending, b.Pending) }},
-	{title: "Running", name: "running", number: true, compare: func(a, b userRow) int { return cmp.Compare(a.Running, b.Running) }},
-	{title: "Waiting", name: "waiting", number: true, compare: func(a, b userRow) int { return cmp.Compare(a.Waiting, b.Waiting) }},
-	{title: "Longest wait", name: "wait", number: true, compare: func(a, b userRow) int { return cmp.Compare(a.LongestMs, b.LongestMs) }},
-	{title: "Ended", name: "ended", number: true, compare: func(a, b userRow) int { return cmp.Compare(a.Ended, b.Ended) }},
+	{title: "Running", name: "running", number: true, compare: func(a, b userRow) int {
+		return cmp.Compare(a.Running, b.Running)
+	}},
+	{title: "Waiting", name: "waiting", number: true, compare: func(a, b userRow) int {
+		return cmp.Compare(a.Waiting, b.Waiting)
+	}},
+	{title: "Longest wait", name: "wait", number: true, compare: func(a, b userRow) int {
+		return cmp.Compare(a.LongestMs, b.LongestMs)
+	}},
+	{title: "Ended", name: "ended", number: true, compare: func(a, b userRow) int {
+		return cmp.Compare(a.Ended, b.Ended)
+	}},
 }
 
 type usersData struct {
@@ -167,7 +185,8 @@ func user(q *query) (any, error) {
 		})
 	}
 	if d.Running+d.Waiting+d.Ended == 0 {
-		return nil, problem.New("NO_SUCH_USER", "no application of user "+clip(name)+" is known", "see the users of a queue, or search; applications that ended long ago are forgotten")
+		return nil, problem.New("NO_SUCH_USER", "no application of user "+clip(name)+" is known",
+			"see the users of a queue, or search; applications that ended long ago are forgotten")
 	}
 	d.Used, d.Reserved, d.Pending = q.v.Size(used), q.v.Size(reserved), q.v.Size(pending)
 	part, _ := bar.Share(d.Used, q.v.Size(st.Meta.Cluster))

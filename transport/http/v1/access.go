@@ -20,9 +20,13 @@ type access struct{ *shared }
 
 func (s *access) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/access", "principal", s.showAccess).Doc("Say who the caller is for this replica; with principal, the short name of a Kerberos principal", nil, api.Access{}),
-		route.Get("/v1/access/tokens", "", s.listAccessTokens).Doc("List the access tokens, without their secrets", nil, api.AccessTokens{}),
-		route.Post("/v1/access/tokens", "", s.createAccessToken).Doc("Create an access token; the answer shows its secret once", api.AccessTokenRequest{}, route.Answers{http.StatusCreated: api.AccessTokenMade{}}),
+		route.Get("/v1/access", "principal", s.showAccess).Doc(
+			"Say who the caller is for this replica; with principal, the short name of a Kerberos principal", nil, api.Access{}),
+		route.Get("/v1/access/tokens", "", s.listAccessTokens).Doc("List the access tokens, without their secrets", nil,
+			api.AccessTokens{}),
+		route.Post("/v1/access/tokens", "", s.createAccessToken).Doc(
+			"Create an access token; the answer shows its secret once", api.AccessTokenRequest{},
+			route.Answers{http.StatusCreated: api.AccessTokenMade{}}),
 		route.Delete("/v1/access/tokens/{name}", "force", revokeAccessToken).Doc("Revoke an access token", nil, api.Done{}),
 	}
 }
@@ -37,7 +41,8 @@ const (
 func (s *access) showAccess(c *route.Call) error {
 	st, _ := s.cfg.Reader.Fork()
 	p := auth.Of(c.R)
-	d := api.Access{Role: p.Role.String(), By: "nothing", Auth: s.cfg.Guard.Mode(), Guarded: s.cfg.Guard.Guarded(st) || !auth.OnThisMachine(c.R)}
+	d := api.Access{Role: p.Role.String(), By: "nothing", Auth: s.cfg.Guard.Mode(), Guarded: s.cfg.Guard.Guarded(st) ||
+		!auth.OnThisMachine(c.R)}
 	if p.Known() {
 		d.Name, d.By = p.Name, p.By
 	}
@@ -62,7 +67,8 @@ func (s *access) listAccessTokens(c *route.Call) error {
 	now := s.cfg.Guard.Clock(v.State)
 	d := api.AccessTokens{Tokens: []api.AccessToken{}}
 	for _, t := range v.State.Access {
-		d.Tokens = append(d.Tokens, api.AccessToken{Name: t.Name, Role: t.Role.String(), ExpiresMillis: t.ExpiresMillis, Expired: t.Expired(now),
+		d.Tokens = append(d.Tokens, api.AccessToken{Name: t.Name, Role: t.Role.String(), ExpiresMillis: t.ExpiresMillis,
+			Expired:       t.Expired(now),
 			CreatedMillis: t.CreatedMillis, ChangedMillis: t.ChangedMillis, By: t.By})
 	}
 	return c.JSON(http.StatusOK, d)
@@ -94,13 +100,15 @@ func (s *access) createAccessToken(c *route.Call) error {
 	token := auth.TokenPrefix + base64.RawURLEncoding.EncodeToString(raw[:])
 	hash := sha256.Sum256([]byte(token))
 	st, _ := s.cfg.Reader.Fork()
-	in := &input.SetAccessToken{Name: doc.Name, Hash: hash[:], Role: role, ExpiresMillis: s.cfg.Guard.Clock(st) + ttl.Milliseconds(), Who: c.Who(),
+	in := &input.SetAccessToken{Name: doc.Name, Hash: hash[:], Role: role,
+		ExpiresMillis: s.cfg.Guard.Clock(st) + ttl.Milliseconds(), Who: c.Who(),
 		Replace: doc.Replace, Force: doc.Force}
 	index, err := fresh(c, in)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, api.AccessTokenMade{Token: token, Name: doc.Name, Role: role.String(), ExpiresMillis: in.ExpiresMillis, Index: index})
+	return c.JSON(http.StatusCreated, api.AccessTokenMade{Token: token, Name: doc.Name, Role: role.String(),
+		ExpiresMillis: in.ExpiresMillis, Index: index})
 }
 
 // fresh submits an input that carries the hash of a secret, without the caller's idempotency key.

@@ -47,15 +47,20 @@ func New(cfg Config) *API {
 	confs := confs{shared: s, checking: newCallSlot()}
 	return &API{
 		shared: s,
-		inputs: inputs{shared: s, inFlight: make(chan struct{}, cfg.InputsInFlight)}, apps: apps{shared: s}, forecasts: forecasts{s},
-		nodes: nodes{s}, labels: labels{s}, queues: queues{confs}, reservations: reservations{s}, preemptions: preemptions{shared: s},
-		confs: confs, shadows: shadows{s}, cluster: cluster{shared: s, leader: leaderClock{now: cfg.Now}}, snapshots: snapshots{s},
-		access: access{s}, events: events{shared: s}, past: past{s}, logs: logs{s},
+		inputs: inputs{shared: s, inFlight: make(chan struct{}, cfg.InputsInFlight)}, apps: apps{shared: s},
+		forecasts: forecasts{s},
+		nodes:     nodes{s}, labels: labels{s}, queues: queues{confs}, reservations: reservations{s},
+		preemptions: preemptions{shared: s},
+		confs:       confs, shadows: shadows{s}, cluster: cluster{shared: s, leader: leaderClock{now: cfg.Now}},
+		snapshots: snapshots{s},
+		access:    access{s}, events: events{shared: s}, past: past{s}, logs: logs{s},
 	}
 }
 
 // Routes returns all endpoints.
 func (a *API) Routes() []route.Route {
-	return slices.Concat(a.inputs.routes(), a.apps.routes(), a.forecasts.routes(), a.nodes.routes(), a.labels.routes(), a.queues.routes(), a.reservations.routes(), a.preemptions.routes(), a.confs.routes(), a.shadows.routes(),
-		a.cluster.routes(), a.snapshots.routes(), a.access.routes(), a.events.routes(), a.past.routes(), a.logs.routes(), auditRoutes(), appTokenRoutes(), openAPIRoutes())
+	return slices.Concat(a.inputs.routes(), a.apps.routes(), a.forecasts.routes(), a.nodes.routes(), a.labels.routes(),
+		a.queues.routes(), a.reservations.routes(), a.preemptions.routes(), a.confs.routes(), a.shadows.routes(),
+		a.cluster.routes(), a.snapshots.routes(), a.access.routes(), a.events.routes(), a.past.routes(), a.logs.routes(),
+		auditRoutes(), appTokenRoutes(), openAPIRoutes())
 }

@@ -19,25 +19,38 @@ type apps struct {
 
 func (s *apps) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/apps", "state queue user type name tag limit after order", s.listApps).Doc("List applications, one page", nil, api.Apps{}),
-		route.Post("/v1/apps", "dry_run explain", s.submitApp).Doc("Submit an application, or with dry_run predict the result", api.Submit{}, route.Answers{http.StatusOK: api.Submitted{}, http.StatusCreated: api.Submitted{}}),
+		route.Get("/v1/apps", "state queue user type name tag limit after order",
+			s.listApps).Doc("List applications, one page", nil, api.Apps{}),
+		route.Post("/v1/apps", "dry_run explain",
+			s.submitApp).Doc("Submit an application, or with dry_run predict the result", api.Submit{},
+			route.Answers{http.StatusOK: api.Submitted{}, http.StatusCreated: api.Submitted{}}),
 		route.Get("/v1/apps/{id}", "", ofApp(s.showApp)).Doc("Show an application", nil, api.App{}),
-		route.Get("/v1/apps/{id}/explain", "", ofApp(s.explainApp)).Doc("Explain why an application waits", nil, api.Explanation{}),
-		route.Get("/v1/apps/{id}/containers", "limit after", ofApp(appContainers)).Doc("List the live containers of an application, one page", nil, api.Containers{}),
-		route.Get("/v1/apps/{id}/attempts", "", ofApp(appAttempts)).Doc("List the attempts of an application", nil, api.Attempts{}),
+		route.Get("/v1/apps/{id}/explain", "", ofApp(s.explainApp)).Doc("Explain why an application waits", nil,
+			api.Explanation{}),
+		route.Get("/v1/apps/{id}/containers", "limit after",
+			ofApp(appContainers)).Doc("List the live containers of an application, one page", nil, api.Containers{}),
+		route.Get("/v1/apps/{id}/attempts", "", ofApp(appAttempts)).Doc("List the attempts of an application", nil,
+			api.Attempts{}),
 		route.Get("/v1/apps/{id}/asks", "", ofApp(appAsks)).Doc("List what an application asks for", nil, api.Asks{}),
 		route.Post("/v1/apps/{id}:kill", "", s.killApp).Doc("Kill an application", api.Kill{}, api.Done{}),
-		route.Post("/v1/apps/{id}:move", "", s.moveApp).Doc("Move an application to another leaf queue", api.Move{}, api.Done{}),
-		route.Post("/v1/apps/{id}:gang", "", s.gangApp).Doc("Declare the containers of an application that start together or not at all", api.Gang{}, api.Done{}),
-		route.Post("/v1/apps/{id}:priority", "", s.prioritizeApp).Doc("Change the priority of an application", api.Priority{}, api.Priority{}),
-		route.Post("/v1/apps/{id}/attempt:register", "", s.registerAttempt).Doc("Register the ApplicationMaster of an attempt", api.Register{}, api.Registered{}),
-		route.Post("/v1/apps/{id}/attempt:allocate", "", s.allocate).Doc("Send an ApplicationMaster's heartbeat with its asks and releases", api.Allocate{}, api.Allocated{}),
-		route.Post("/v1/apps/{id}/attempt:finish", "", s.finishAttempt).Doc("Unregister the ApplicationMaster of an attempt", api.Finish{}, api.Done{}),
+		route.Post("/v1/apps/{id}:move", "", s.moveApp).Doc("Move an application to another leaf queue",
+			api.Move{}, api.Done{}),
+		route.Post("/v1/apps/{id}:gang", "", s.gangApp).Doc(
+			"Declare the containers of an application that start together or not at all", api.Gang{}, api.Done{}),
+		route.Post("/v1/apps/{id}:priority", "", s.prioritizeApp).Doc("Change the priority of an application", api.Priority{},
+			api.Priority{}),
+		route.Post("/v1/apps/{id}/attempt:register", "",
+			s.registerAttempt).Doc("Register the ApplicationMaster of an attempt", api.Register{}, api.Registered{}),
+		route.Post("/v1/apps/{id}/attempt:allocate", "",
+			s.allocate).Doc("Send an ApplicationMaster's heartbeat with its asks and releases", api.Allocate{}, api.Allocated{}),
+		route.Post("/v1/apps/{id}/attempt:finish", "", s.finishAttempt).Doc("Unregister the ApplicationMaster of an attempt",
+			api.Finish{}, api.Done{}),
 	}
 }
 
 func appFilter(c *route.Call, v *view.View) (view.AppFilter, error) {
-	f := view.AppFilter{States: route.Words(c.Query["state"]), Type: c.Query.Get("type"), Tag: c.Query.Get("tag"), Name: c.Query.Get("name"), User: c.Query.Get("user")}
+	f := view.AppFilter{States: route.Words(c.Query["state"]), Type: c.Query.Get("type"), Tag: c.Query.Get("tag"),
+		Name: c.Query.Get("name"), User: c.Query.Get("user")}
 	if err := route.CheckWords("state", f.States, view.AppStates); err != nil {
 		return f, err
 	}
@@ -74,7 +87,8 @@ func (s *apps) listApps(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	slots, next := route.Page(f.Pick(v, after.Seq, order == "newest", limit), limit, func(slot state.AppSlot) string { return v.State.Apps.Get(slot).ID.String() })
+	slots, next := route.Page(f.Pick(v, after.Seq, order == "newest", limit), limit,
+		func(slot state.AppSlot) string { return v.State.Apps.Get(slot).ID.String() })
 	items := func(yield func(api.App) bool) {
 		for _, slot := range slots {
 			if !yield(s.app(v, slot)) {

@@ -20,9 +20,11 @@ func (s *apps) submitApp(c *route.Call) error {
 	}
 	v := s.cfg.Views.Now()
 	in := &input.SubmitApplication{
-		Name: doc.Name, User: doc.User, Groups: doc.Groups, Queue: doc.Queue, Type: doc.Type, Tags: doc.Tags, TagGroups: doc.TagGroups,
+		Name: doc.Name, User: doc.User, Groups: doc.Groups, Queue: doc.Queue, Type: doc.Type, Tags: doc.Tags,
+		TagGroups: doc.TagGroups,
 		Unmanaged: doc.Unmanaged, KeepContainers: doc.KeepContainers, MaxAttempts: doc.MaxAttempts,
-		LifetimeMillis: doc.LifetimeMillis, Label: doc.Label, AMLabel: doc.AMLabel, Context: doc.Context, DryRun: doc.DryRun || c.Flag("dry_run"),
+		LifetimeMillis: doc.LifetimeMillis, Label: doc.Label, AMLabel: doc.AMLabel, Context: doc.Context,
+		DryRun: doc.DryRun || c.Flag("dry_run"),
 	}
 	var err error
 	if doc.ID != "" {
@@ -40,7 +42,8 @@ func (s *apps) submitApp(c *route.Call) error {
 		in.User = c.User()
 	}
 	if in.User == "" {
-		return problem.Invalid("an application needs a user", "give user in the document, or the header "+api.HeaderUser, "user")
+		return problem.Invalid("an application needs a user",
+			"give user in the document, or the header "+api.HeaderUser, "user")
 	}
 	if err := auth.MayActAs(c.R, in.User); err != nil {
 		return err
@@ -93,7 +96,8 @@ func (s *apps) ownGroups(c *route.Call, in *input.SubmitApplication) error {
 		return nil
 	}
 	if len(in.Groups) > 0 || len(in.TagGroups) > 0 {
-		return problem.New(api.CodeNotAllowed, auth.Of(c.R).String()+" may not name groups", "leave out groups and tag_groups: the replica looks them up", "groups", "tag_groups")
+		return problem.New(api.CodeNotAllowed, auth.Of(c.R).String()+" may not name groups",
+			"leave out groups and tag_groups: the replica looks them up", "groups", "tag_groups")
 	}
 	in.Groups = groups
 	if other := input.TagUser(in.Tags); other != "" && s.cfg.Groups != nil {
@@ -150,7 +154,8 @@ func (s *apps) killApp(c *route.Call) error {
 		return err
 	}
 	user := c.User()
-	return c.Done(&input.KillApplication{ID: id, User: user, Diagnostics: killText(id, user, auth.HostOf(c.R.RemoteAddr), doc.Diagnostics)})
+	return c.Done(&input.KillApplication{ID: id, User: user,
+		Diagnostics: killText(id, user, auth.HostOf(c.R.RemoteAddr), doc.Diagnostics)})
 }
 
 // killText returns the text that YARN writes into the diagnostics of a killed application.

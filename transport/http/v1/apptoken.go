@@ -13,7 +13,8 @@ import (
 
 func appTokenRoutes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/tokens", "app state limit after", listAppTokens).Doc("List the tokens that applications carry for other services, one page", nil, api.AppTokens{}),
+		route.Get("/v1/tokens", "app state limit after",
+			listAppTokens).Doc("List the tokens that applications carry for other services, one page", nil, api.AppTokens{}),
 	}
 }
 
@@ -40,7 +41,8 @@ func listAppTokens(c *route.Call) error {
 			list = append(list, t)
 		}
 	}
-	list, next := route.Page(list, limit, func(t *apptoken.Token) string { return strconv.FormatUint(uint64(t.Number), 10) })
+	list,
+		next := route.Page(list, limit, func(t *apptoken.Token) string { return strconv.FormatUint(uint64(t.Number), 10) })
 	items := func(yield func(api.AppToken) bool) {
 		for _, t := range list {
 			if !yield(view.AppToken(v.State, t)) {

@@ -45,11 +45,13 @@ func (s *apps) registerAttempt(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	reply, index, err := route.Do[*input.RegisterAttemptReply](c, &input.RegisterAttempt{Attempt: id, Host: doc.Host, RPCPort: doc.RPCPort, TrackingURL: doc.TrackingURL})
+	reply, index, err := route.Do[*input.RegisterAttemptReply](c,
+		&input.RegisterAttempt{Attempt: id, Host: doc.Host, RPCPort: doc.RPCPort, TrackingURL: doc.TrackingURL})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, api.Registered{Attempt: id.String(), Queue: reply.Queue, Maximum: v.Size(reply.Maximum), Kept: grantedDocs(v, reply.Kept), Index: index})
+	return c.JSON(http.StatusOK, api.Registered{Attempt: id.String(), Queue: reply.Queue, Maximum: v.Size(reply.Maximum),
+		Kept: grantedDocs(v, reply.Kept), Index: index})
 }
 
 // grantedDocs returns the documents of granted containers.
@@ -71,7 +73,8 @@ func (s *apps) allocate(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	in := &input.Allocate{Attempt: id, Response: a.Response, BlacklistAdd: doc.BlacklistAdd, BlacklistRemove: doc.BlacklistRemove, Gang: doc.Gang}
+	in := &input.Allocate{Attempt: id, Response: a.Response, BlacklistAdd: doc.BlacklistAdd,
+		BlacklistRemove: doc.BlacklistRemove, Gang: doc.Gang}
 	if doc.Response != nil {
 		in.Response, in.FromAM = *doc.Response, true
 	}
@@ -85,10 +88,12 @@ func (s *apps) allocate(c *route.Call) error {
 	out := api.Allocated{Response: reply.Response, Granted: grantedDocs(v, reply.Granted), Completed: []api.Completed{},
 		Headroom: v.Size(reply.Headroom), Nodes: reply.Nodes, Index: index}
 	for _, s := range reply.Completed {
-		out.Completed = append(out.Completed, api.Completed{Container: s.Container.String(), ExitStatus: s.ExitStatus, Diagnostics: s.Diagnostics})
+		out.Completed = append(out.Completed, api.Completed{Container: s.Container.String(), ExitStatus: s.ExitStatus,
+			Diagnostics: s.Diagnostics})
 	}
 	for _, k := range reply.Preempted {
-		out.Preempted = append(out.Preempted, api.Preempting{Container: k.Container.String(), Size: v.Size(k.Size), DeadlineMillis: k.DeadlineMillis})
+		out.Preempted = append(out.Preempted, api.Preempting{Container: k.Container.String(), Size: v.Size(k.Size),
+			DeadlineMillis: k.DeadlineMillis})
 	}
 	return c.JSON(http.StatusOK, out)
 }
@@ -100,7 +105,8 @@ func fillAllocate(v *view.View, in *input.Allocate, doc api.Allocate) error {
 		if err != nil {
 			return err
 		}
-		ask := input.Ask{Key: yarn.SchedulerKey{Priority: k.Priority, AllocationID: k.AllocationID}, Name: k.Name, Count: k.Count, Size: size, Relax: true, Label: k.Label}
+		ask := input.Ask{Key: yarn.SchedulerKey{Priority: k.Priority, AllocationID: k.AllocationID}, Name: k.Name,
+			Count: k.Count, Size: size, Relax: true, Label: k.Label}
 		if ask.Name == "" {
 			ask.Name = yarn.Any
 		}
@@ -119,7 +125,8 @@ func fillAllocate(v *view.View, in *input.Allocate, doc api.Allocate) error {
 	return nil
 }
 
-var finalStatuses = map[string]yarn.FinalStatus{"": yarn.FinalSucceeded, "SUCCEEDED": yarn.FinalSucceeded, "FAILED": yarn.FinalFailed,
+var finalStatuses = map[string]yarn.FinalStatus{"": yarn.FinalSucceeded, "SUCCEEDED": yarn.FinalSucceeded,
+	"FAILED": yarn.FinalFailed,
 
 	"KILLED": yarn.FinalKilled, "ENDED": yarn.FinalEnded}
 
@@ -130,11 +137,13 @@ func (s *apps) finishAttempt(c *route.Call) error {
 	}
 	final, ok := finalStatuses[strings.ToUpper(doc.FinalStatus)]
 	if !ok {
-		return problem.Invalid("final_status "+doc.FinalStatus+" is not known", "give SUCCEEDED, FAILED, KILLED or ENDED", "final_status")
+		return problem.Invalid("final_status "+doc.FinalStatus+" is not known", "give SUCCEEDED, FAILED, KILLED or ENDED",
+			"final_status")
 	}
 	_, id, _, err := s.attempt(c, doc.Attempt)
 	if err != nil {
 		return err
 	}
-	return c.Done(&input.FinishAttempt{Attempt: id, Final: final, Diagnostics: doc.Diagnostics, TrackingURL: doc.TrackingURL})
+	return c.Done(&input.FinishAttempt{Attempt: id, Final: final, Diagnostics: doc.Diagnostics,
+		TrackingURL: doc.TrackingURL})
 }

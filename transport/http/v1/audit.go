@@ -9,7 +9,8 @@ import (
 )
 
 func auditRoutes() []route.Route {
-	return []route.Route{route.Get("/v1/audit", "who action since after limit", listAudit).Doc("List operators' changes and refusals", nil, api.Audit{})}
+	return []route.Route{route.Get("/v1/audit", "who action since after limit",
+		listAudit).Doc("List operators' changes and refusals", nil, api.Audit{})}
 }
 
 // listAudit answers with the newest audit entries that pass the filters, oldest first.
@@ -30,7 +31,8 @@ func listAudit(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	d, err := v.Audit(view.AuditFilter{Who: c.Query.Get("who"), Action: c.Query.Get("action"), SinceMillis: int64(since), After: after, Limit: limit})
+	d, err := v.Audit(view.AuditFilter{Who: c.Query.Get("who"), Action: c.Query.Get("action"), SinceMillis: int64(since),
+		After: after, Limit: limit})
 	if err != nil {
 		return err
 	}

@@ -28,26 +28,49 @@ type cluster struct {
 
 func (s *cluster) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/health", "", s.showHealth).Doc("Report that this replica answers; the status is 200 in any case", nil, api.Health{}),
-		route.Get("/healthz", "", s.showHealth).Doc("Report that this replica answers, as /v1/health does", nil, api.Health{}),
+		route.Get("/v1/health", "", s.showHealth).Doc("Report that this replica answers; the status is 200 in any case", nil,
+			api.Health{}),
+		route.Get("/healthz", "", s.showHealth).Doc("Report that this replica answers, as /v1/health does", nil,
+			api.Health{}),
 		route.Get("/v1/ready", "", s.ready).Doc("Report whether this replica can serve clients", nil, okOrNot),
-		route.Get("/readyz", "", s.ready).Doc("Report whether this replica can serve clients, as /v1/ready does", nil, okOrNot),
-		route.Get("/v1/leader", "role", s.leaderHealth).Doc("Report who leads; with role, 200 only on a replica of that role", nil, okOrNot),
+		route.Get("/readyz", "", s.ready).Doc("Report whether this replica can serve clients, as /v1/ready does",
+			nil, okOrNot),
+		route.Get("/v1/leader", "role", s.leaderHealth).Doc("Report who leads; with role, 200 only on a replica of that role",
+			nil, okOrNot),
 		route.Get("/v1/jobs", "", s.listJobs).Doc("List the background jobs of this replica", nil, api.Jobs{}),
-		route.Get("/v1/cluster", "", s.showCluster).Doc("Show the cluster with its replicas, its health and its totals", nil, api.Cluster{}),
+		route.Get("/v1/cluster", "", s.showCluster).Doc("Show the cluster with its replicas, its health and its totals", nil,
+			api.Cluster{}),
 		route.Get("/v1/cluster/members", "", s.listMembers).Doc("List the replicas", nil, api.Members{}),
-		route.Get("/v1/cluster/verify", "", s.verifyCluster).Doc("Compare the state digests of all replicas at one index", nil, api.Verify{}),
-		route.Post("/v1/cluster:init", "dry_run", s.initCluster).Doc("Create a cluster with this replica as its first member", api.InitRequest{}, api.InitReply{}),
-		route.Post("/v1/cluster:join", "dry_run", s.joinCluster).Doc("Join this replica to a cluster", api.JoinRequest{}, api.JoinReply{}),
-		route.Post("/v1/cluster:transfer", "", s.transferLeader).Doc("Transfer the leadership", api.TransferRequest{}, api.Done{}),
-		route.Post("/v1/cluster/members/{id}:promote", "dry_run", func(c *route.Call) error { return s.changeMember(c, "promote", Consensus.Promote) }).Doc("Make a non-voter a voter", api.MemberRequest{}, api.MemberChange{}),
-		route.Post("/v1/cluster/members/{id}:demote", "dry_run", func(c *route.Call) error { return s.changeMember(c, "demote", Consensus.Demote) }).Doc("Make a voter a non-voter", api.MemberRequest{}, api.MemberChange{}),
-		route.Post("/v1/cluster/members/{id}:remove", "dry_run", func(c *route.Call) error { return s.changeMember(c, "remove", Consensus.Remove) }).Doc("Remove a replica from the cluster", api.MemberRequest{}, api.MemberChange{}),
-		route.Post("/v1/cluster/tokens", "", s.createToken).Doc("Create a join token; the answer shows it once", api.TokenRequest{}, route.Answers{http.StatusCreated: api.Token{}}),
-		route.Get("/v1/autopilot", "", s.showAutopilot).Doc("Show autopilot's settings and its judgment of the replicas", nil, api.AutopilotState{}),
-		route.Put("/v1/autopilot", "", s.setAutopilot).Doc("Change autopilot's settings; those left out keep their values", route.Partial{Of: api.Autopilot{}}, api.AutopilotState{}),
-		route.Get("/v1/upgrade", "", s.showUpgrade).Doc("Show the feature level and the versions of the replicas", nil, api.Upgrade{}),
-		route.Post("/v1/upgrade:finalize", "dry_run", s.finalizeUpgrade).Doc("Raise the feature level to the highest that all voters know", nil, api.Upgrade{}),
+		route.Get("/v1/cluster/verify", "", s.verifyCluster).Doc("Compare the state digests of all replicas at one index",
+			nil, api.Verify{}),
+		route.Post("/v1/cluster:init", "dry_run", s.initCluster).Doc("Create a cluster with this replica as its first member",
+			api.InitRequest{}, api.InitReply{}),
+		route.Post("/v1/cluster:join", "dry_run", s.joinCluster).Doc("Join this replica to a cluster", api.JoinRequest{},
+			api.JoinReply{}),
+		route.Post("/v1/cluster:transfer", "", s.transferLeader).Doc("Transfer the leadership",
+			api.TransferRequest{}, api.Done{}),
+		route.Post("/v1/cluster/members/{id}:promote", "dry_run",
+			func(c *route.Call) error {
+				return s.changeMember(c, "promote", Consensus.Promote)
+			}).Doc("Make a non-voter a voter", api.MemberRequest{}, api.MemberChange{}),
+		route.Post("/v1/cluster/members/{id}:demote", "dry_run",
+			func(c *route.Call) error {
+				return s.changeMember(c, "demote", Consensus.Demote)
+			}).Doc("Make a voter a non-voter", api.MemberRequest{}, api.MemberChange{}),
+		route.Post("/v1/cluster/members/{id}:remove", "dry_run",
+			func(c *route.Call) error {
+				return s.changeMember(c, "remove", Consensus.Remove)
+			}).Doc("Remove a replica from the cluster", api.MemberRequest{}, api.MemberChange{}),
+		route.Post("/v1/cluster/tokens", "", s.createToken).Doc("Create a join token; the answer shows it once",
+			api.TokenRequest{}, route.Answers{http.StatusCreated: api.Token{}}),
+		route.Get("/v1/autopilot", "", s.showAutopilot).Doc("Show autopilot's settings and its judgment of the replicas", nil,
+			api.AutopilotState{}),
+		route.Put("/v1/autopilot", "", s.setAutopilot).Doc("Change autopilot's settings; those left out keep their values",
+			route.Partial{Of: api.Autopilot{}}, api.AutopilotState{}),
+		route.Get("/v1/upgrade", "", s.showUpgrade).Doc("Show the feature level and the versions of the replicas", nil,
+			api.Upgrade{}),
+		route.Post("/v1/upgrade:finalize", "dry_run",
+			s.finalizeUpgrade).Doc("Raise the feature level to the highest that all voters know", nil, api.Upgrade{}),
 	}
 }
 
@@ -56,8 +79,10 @@ func (s *cluster) health(c *route.Call) api.Health {
 	k := s.cfg.Consensus
 	id, addr := k.Leader()
 	c.ReadHeaders(index)
-	h := api.Health{Status: "ok", ID: s.cfg.ID, Role: k.Role(), Leader: id, Address: addr, Term: k.Term(), Index: index, StalenessMillis: -1, Warning: k.Warning()}
-	h.Problem = strings.Join(slices.DeleteFunc([]string{k.Problem(), failingJobs(k.Jobs())}, func(s string) bool { return s == "" }), "; ")
+	h := api.Health{Status: "ok", ID: s.cfg.ID, Role: k.Role(), Leader: id, Address: addr, Term: k.Term(), Index: index,
+		StalenessMillis: -1, Warning: k.Warning()}
+	h.Problem = strings.Join(slices.DeleteFunc([]string{k.Problem(), failingJobs(k.Jobs())},
+		func(s string) bool { return s == "" }), "; ")
 	if d := k.Staleness(); d >= 0 {
 		h.StalenessMillis = d.Milliseconds()
 	}
@@ -159,7 +184,8 @@ func (s *cluster) Cluster(ctx context.Context, v *view.View) (api.Cluster, error
 	d := api.Cluster{
 		ClusterID: m.ClusterID, ClusterTimestamp: m.ClusterTimestamp, Epoch: m.Epoch, Level: m.Level, NowMillis: m.NowMillis,
 		ID: s.cfg.ID, Role: k.Role(), Version: s.cfg.Version, Leader: id, LeaderAddress: addr, Term: k.Term(), Index: v.Index,
-		Digest: digestText(v.State.Digest()), LastFailover: k.LastFailover(), Failovers: k.Failovers(), Members: list, Totals: v.Totals(), Rooms: v.LabelRooms(),
+		Digest: digestText(v.State.Digest()), LastFailover: k.LastFailover(), Failovers: k.Failovers(), Members: list,
+		Totals: v.Totals(), Rooms: v.LabelRooms(),
 	}
 	if d.LeaderSinceMs = s.leader.since(k); d.LeaderSinceMs != 0 {
 		d.LeaderForMs = max(s.cfg.Now().UnixMilli()-d.LeaderSinceMs, 0)
@@ -246,7 +272,8 @@ func (s *cluster) finalizeUpgrade(c *route.Call) error {
 		return err
 	}
 	if d.Available <= d.Level {
-		return problem.New("ALREADY_DONE", fmt.Sprintf("the feature level is %d, and not every voter knows a higher one", d.Level), "upgrade all replicas first; \"rmd upgrade status\" shows their versions")
+		return problem.New("ALREADY_DONE", fmt.Sprintf("the feature level is %d, and not every voter knows a higher one",
+			d.Level), "upgrade all replicas first; \"rmd upgrade status\" shows their versions")
 	}
 	if c.Flag("dry_run") {
 		return c.JSON(http.StatusOK, d)

@@ -30,15 +30,27 @@ type confs struct {
 
 func (s *confs) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/conf", "", currentConf).Doc("Show the queue configuration in force; the ETag is its version", nil, api.Conf{}),
-		route.Put("/v1/conf", "dry_run comment allow_unknown", s.putConf).Doc("Replace the queue configuration; If-Match makes it conditional", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.ConfApplied{}),
-		route.Get("/v1/conf/versions", "limit", confVersions).Doc("List the versions of the queue configuration, newest first", nil, api.ConfVersions{}),
-		route.Get("/v1/conf/versions/{v}", "", confVersion).Doc("Show one version of the queue configuration", nil, api.Conf{}),
-		route.Get("/v1/conf/versions/{v}/diff/{w}", "", confDiff).Doc("Compare two versions of the queue configuration", nil, api.ConfDiff{}),
-		route.Route{Method: http.MethodPost, Pattern: "/v1/conf:validate", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.validateConf}.Doc("Check a queue configuration and change nothing", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.Validation{}),
-		route.Route{Method: http.MethodPost, Pattern: "/v1/whatif", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.whatIf}.Doc("Predict what another queue configuration would change", route.Takes{api.PutConf{}, route.Media("application/xml")}, api.WhatIf{}),
-		route.Route{Method: http.MethodPost, Pattern: "/v1/replay:rerun", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.rerun}.Doc("Schedule the recorded span of the log again, with reservations and without", nil, api.Rerun{}),
-		route.Post("/v1/conf:rollback", "", rollbackConf).Doc("Make an earlier version of the queue configuration the newest", api.Rollback{}, api.ConfApplied{}),
+		route.Get("/v1/conf", "", currentConf).Doc("Show the queue configuration in force; the ETag is its version",
+			nil, api.Conf{}),
+		route.Put("/v1/conf", "dry_run comment allow_unknown",
+			s.putConf).Doc("Replace the queue configuration; If-Match makes it conditional",
+			route.Takes{api.PutConf{}, route.Media("application/xml")}, api.ConfApplied{}),
+		route.Get("/v1/conf/versions", "limit", confVersions).Doc(
+			"List the versions of the queue configuration, newest first", nil, api.ConfVersions{}),
+		route.Get("/v1/conf/versions/{v}", "", confVersion).Doc("Show one version of the queue configuration",
+			nil, api.Conf{}),
+		route.Get("/v1/conf/versions/{v}/diff/{w}", "", confDiff).Doc("Compare two versions of the queue configuration", nil,
+			api.ConfDiff{}),
+		route.Route{Method: http.MethodPost, Pattern: "/v1/conf:validate", Class: auth.ClassRead, Query: route.ReadParams,
+			Handle: s.validateConf}.Doc("Check a queue configuration and change nothing",
+			route.Takes{api.PutConf{}, route.Media("application/xml")}, api.Validation{}),
+		route.Route{Method: http.MethodPost, Pattern: "/v1/whatif", Class: auth.ClassRead, Query: route.ReadParams,
+			Handle: s.whatIf}.Doc("Predict what another queue configuration would change",
+			route.Takes{api.PutConf{}, route.Media("application/xml")}, api.WhatIf{}),
+		route.Route{Method: http.MethodPost, Pattern: "/v1/replay:rerun", Class: auth.ClassRead, Query: route.ReadParams,
+			Handle: s.rerun}.Doc("Schedule the recorded span of the log again, with reservations and without", nil, api.Rerun{}),
+		route.Post("/v1/conf:rollback", "", rollbackConf).Doc("Make an earlier version of the queue configuration the newest",
+			api.Rollback{}, api.ConfApplied{}),
 	}
 }
 
@@ -126,14 +138,16 @@ func (s *confs) properties(c *route.Call) ([]capacity.Property, string, error) {
 // hidden ones in force.
 func (s *shared) unmasked(c *route.Call, properties map[string]string) ([]capacity.Property, error) {
 	if len(properties) == 0 {
-		return nil, problem.Invalid("there are no properties", `send {"properties":{…}}, or a Hadoop file as application/xml`, "properties")
+		return nil, problem.Invalid("there are no properties",
+			`send {"properties":{…}}, or a Hadoop file as application/xml`, "properties")
 	}
 	out := make([]capacity.Property, 0, len(properties))
 	for name, value := range properties { // sorted below
 		if value == view.Masked && view.MaskProperty(name, value) == view.Masked {
 			var ok bool
 			if value, ok = s.hidden(c, name); !ok {
-				return nil, problem.Invalid(name+" has the value that stands for a hidden one, and has none now", "give its real value, or leave it out", name)
+				return nil, problem.Invalid(name+" has the value that stands for a hidden one, and has none now",
+					"give its real value, or leave it out", name)
 			}
 		}
 		out = append(out, capacity.Property{Name: name, Value: value})
@@ -249,7 +263,8 @@ func (s *confs) checkSpelling(props []capacity.Property) error {
 	if wrong == nil {
 		return nil
 	}
-	return problem.New(string(input.InvalidQueues), "a key is unknown and resembles a known one", "correct it, or keep it as YARN does with ?allow_unknown (--allow-unknown); nothing was changed", wrong...)
+	return problem.New(string(input.InvalidQueues), "a key is unknown and resembles a known one",
+		"correct it, or keep it as YARN does with ?allow_unknown (--allow-unknown); nothing was changed", wrong...)
 }
 
 // asUser returns the name and groups of a caller with the role submit, so that the planner can
@@ -329,7 +344,8 @@ func validate(v *view.View, props []capacity.Property, d *api.Validation) error 
 	if err == nil {
 		old, st := v.Conf, v.State
 		d.Warnings, d.Ignored, d.Changes = faultsOf(conf.Warnings), faultsOf(conf.Ignored), view.Changes(diff.Of(old, conf))
-		err = conf.Validate(old, func(path string) bool { return view.QueueHasApps(st, path) }, func(path string) bool { return view.QueueStopped(st, path) })
+		err = conf.Validate(old, func(path string) bool { return view.QueueHasApps(st, path) },
+			func(path string) bool { return view.QueueStopped(st, path) })
 	}
 	var bad *capacity.Invalid
 	if errors.As(err, &bad) {
@@ -342,7 +358,8 @@ func validate(v *view.View, props []capacity.Property, d *api.Validation) error 
 func faultsOf(in []capacity.Fault) []api.Fault {
 	out := make([]api.Fault, 0, len(in))
 	for _, f := range in {
-		out = append(out, api.Fault{Name: f.Name, Value: view.MaskProperty(f.Name, f.Value), Origin: f.Origin, What: f.What, Do: f.Do, Effect: f.Effect})
+		out = append(out, api.Fault{Name: f.Name, Value: view.MaskProperty(f.Name, f.Value), Origin: f.Origin, What: f.What,
+			Do: f.Do, Effect: f.Effect})
 	}
 	return out
 }
@@ -355,7 +372,8 @@ func rollbackConf(c *route.Call) error {
 	if doc.To == 0 {
 		return problem.Invalid("to is missing", `send {"to":VERSION}; GET /v1/conf/versions lists them`, "to")
 	}
-	reply, index, err := route.Do[*input.SetQueuesReply](c, &input.RollbackQueues{To: doc.To, Author: c.Who(), Comment: doc.Comment})
+	reply, index, err := route.Do[*input.SetQueuesReply](c,
+		&input.RollbackQueues{To: doc.To, Author: c.Who(), Comment: doc.Comment})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ func (f eventFilter) empty() bool {
 // pass reports whether an event passes. The filter's queue includes the queues below it. d is the
 // document of the event.
 func (f eventFilter) pass(e event.Event, d *api.Event) bool {
-	return (f.app == "" || f.app == d.App) && (f.node == "" || f.node == d.Node || relabels(e, f.node)) && (f.kinds == nil || f.kinds[strings.ToUpper(d.Kind)]) &&
+	return (f.app == "" || f.app == d.App) && (f.node == "" || f.node == d.Node || relabels(e, f.node)) &&
+		(f.kinds == nil || f.kinds[strings.ToUpper(d.Kind)]) &&
 		(f.queue == "" || f.queue == d.Queue || strings.HasPrefix(d.Queue, f.queue+"."))
 }
 
@@ -52,7 +53,8 @@ func relabels(e event.Event, node string) bool {
 // eventFilter reads the filter from the query. The named objects need not exist yet, but their
 // names must be well-formed. It completes a short queue name.
 func (s *shared) eventFilter(c *route.Call, st *state.State, index uint64) (eventFilter, error) {
-	f := eventFilter{app: c.Query.Get("app"), node: c.Query.Get("node"), queue: c.Query.Get("queue"), kinds: route.Words(c.Query["kind"])}
+	f := eventFilter{app: c.Query.Get("app"), node: c.Query.Get("node"), queue: c.Query.Get("queue"),
+		kinds: route.Words(c.Query["kind"])}
 	v := s.cfg.Views.At(st, index)
 	if f.app != "" {
 		id, err := v.ParseApp(f.app)
@@ -101,7 +103,10 @@ type events struct {
 }
 
 func (s *events) routes() []route.Route {
-	return []route.Route{route.Get("/v1/events", "app node queue kind after why", s.streamEvents).Doc("Stream the committed events as Server-Sent Events: event is batch, id is the log index, data is an EventBatch", nil, route.Media("text/event-stream"))}
+	return []route.Route{route.Get("/v1/events", "app node queue kind after why",
+		s.streamEvents).Doc(
+		"Stream the committed events as Server-Sent Events: event is batch, id is the log index, data is an EventBatch", nil,
+		route.Media("text/event-stream"))}
 }
 
 // lastEventID returns the index after which a stream begins, from Last-Event-ID or ?after. 0 means
@@ -136,7 +141,8 @@ func (s *events) streamEvents(c *route.Call) error {
 	}
 	if s.streams.Add(1) > int64(s.cfg.MaxStreams) {
 		s.streams.Add(-1)
-		e := problem.New(api.CodeBusy, "too many event streams are open on this replica", "close some, or ask another replica")
+		e := problem.New(api.CodeBusy, "too many event streams are open on this replica",
+			"close some, or ask another replica")
 		e.RetryAfterMillis = 5000
 		return e
 	}
@@ -260,7 +266,8 @@ func (o *stream) beat() bool { return o.write(fmt.Sprintf(": heartbeat\nid: %d\n
 func (o *stream) end(err error) {
 	e := o.s.cfg.Problems.Of(err, false)
 	if e.Code == api.CodeTooOld {
-		e = problem.New(api.CodeTooOld, "this stream was too slow and missed events", "open it again with Last-Event-ID; what is too old answers 410")
+		e = problem.New(api.CodeTooOld, "this stream was too slow and missed events",
+			"open it again with Last-Event-ID; what is too old answers 410")
 	}
 	if data, jerr := json.Marshal(e); jerr == nil {
 		o.write("event: error\ndata: " + string(data) + "\n\n")

@@ -16,8 +16,10 @@ type forecasts struct{ *shared }
 
 func (s *forecasts) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/apps/{id}/forecast", "", s.forecastApp).Doc("Forecast when what an application waits for will start", nil, api.Forecast{}),
-		route.Get("/v1/forecast", "", s.forecastReport).Doc("Show how well this replica's forecasts of starts held", nil, api.ForecastReport{}),
+		route.Get("/v1/apps/{id}/forecast", "", s.forecastApp).Doc("Forecast when what an application waits for will start",
+			nil, api.Forecast{}),
+		route.Get("/v1/forecast", "", s.forecastReport).Doc("Show how well this replica's forecasts of starts held", nil,
+			api.ForecastReport{}),
 	}
 }
 

@@ -16,8 +16,10 @@ type past struct{ *shared }
 
 func (s *past) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/history", "queue node span", s.showPast).Doc("Show the last hour, day or week of the cluster, a queue or a node", nil, api.History{}),
-		route.Get("/v1/apps/{id}/history", "", ofApp(s.showAppPast)).Doc("Show what an application used, had reserved and waited for, from its submission on", nil, api.AppHistory{}),
+		route.Get("/v1/history", "queue node span",
+			s.showPast).Doc("Show the last hour, day or week of the cluster, a queue or a node", nil, api.History{}),
+		route.Get("/v1/apps/{id}/history", "", ofApp(s.showAppPast)).Doc(
+			"Show what an application used, had reserved and waited for, from its submission on", nil, api.AppHistory{}),
 	}
 }
 

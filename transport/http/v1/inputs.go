@@ -24,7 +24,9 @@ type inputs struct {
 }
 
 func (s *inputs) routes() []route.Route {
-	return []route.Route{route.Route{Method: http.MethodPost, Pattern: "/v1/inputs", Class: auth.ClassWrite, Handle: s.postInputs}.Doc("Send encoded inputs of simulated nodes and applications in bulk", route.Media(api.InputsType), route.Media(api.InputsType))}
+	return []route.Route{route.Route{Method: http.MethodPost, Pattern: "/v1/inputs", Class: auth.ClassWrite,
+		Handle: s.postInputs}.Doc("Send encoded inputs of simulated nodes and applications in bulk",
+		route.Media(api.InputsType), route.Media(api.InputsType))}
 }
 
 // answer is the frame that answers one input. done is closed when the frame is complete.
@@ -80,9 +82,11 @@ func (s *inputs) startInputs(ctx context.Context, c *route.Call, wg *sync.WaitGr
 		case err == io.EOF:
 			return out, nil
 		case err != nil:
-			return nil, problem.Invalid("frame "+strconv.Itoa(len(out))+" of the body is not whole, or too long", "see api.AppendFrame; "+strconv.FormatInt(s.cfg.MaxInputsBytes, 10)+" bytes are the most of one body")
+			return nil, problem.Invalid("frame "+strconv.Itoa(len(out))+" of the body is not whole, or too long",
+				"see api.AppendFrame; "+strconv.FormatInt(s.cfg.MaxInputsBytes, 10)+" bytes are the most of one body")
 		case len(out) >= s.cfg.MaxInputs:
-			return nil, problem.New(api.CodeTooLarge, "more than "+strconv.Itoa(s.cfg.MaxInputs)+" inputs in one body", "send them in several")
+			return nil, problem.New(api.CodeTooLarge, "more than "+strconv.Itoa(s.cfg.MaxInputs)+" inputs in one body",
+				"send them in several")
 		}
 		a := &answer{done: make(chan struct{})}
 		out = append(out, a)

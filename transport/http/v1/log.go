@@ -16,7 +16,8 @@ import (
 type logs struct{ *shared }
 
 func (s *logs) routes() []route.Route {
-	return []route.Route{route.Get("/v1/log", "from count app node queue kind why", s.showLog).Doc("Show a part of the replicated log, decoded, with secrets masked; of the entries, the events that pass the filters", nil, api.Log{})}
+	return []route.Route{route.Get("/v1/log", "from count app node queue kind why",
+		s.showLog).Doc("Show a part of the replicated log, decoded, with secrets masked; of the entries, the events that pass the filters", nil, api.Log{})}
 }
 
 const defaultLogCount = 100
@@ -36,7 +37,8 @@ func (s *logs) showLog(c *route.Call) error {
 		return err
 	}
 	if count == 0 || count > uint64(s.cfg.MaxLogEntries) {
-		return problem.Invalid("count is out of range", "give 1 to the most that one answer holds, and ask again from the next index")
+		return problem.Invalid("count is out of range",
+			"give 1 to the most that one answer holds, and ask again from the next index")
 	}
 	v, err := c.View()
 	if err != nil {

@@ -81,7 +81,8 @@ func (s *cluster) transferLeader(c *route.Call) error {
 }
 
 // changeMember promotes, demotes or removes a replica.
-func (s *cluster) changeMember(c *route.Call, action string, f func(Consensus, context.Context, string, api.MemberRequest) error) error {
+func (s *cluster) changeMember(c *route.Call, action string,
+	f func(Consensus, context.Context, string, api.MemberRequest) error) error {
 	var doc api.MemberRequest
 	if err := c.Read(&doc); err != nil {
 		return err
@@ -175,7 +176,8 @@ func (s *cluster) createToken(c *route.Call) error {
 	}
 	c.AuditInput(in, nil)
 	c.SetIndex(index)
-	return c.JSON(http.StatusCreated, api.Token{Token: token, Role: doc.Role, ExpiresMillis: s.cfg.Now().Add(ttl).UnixMilli()})
+	return c.JSON(http.StatusCreated, api.Token{Token: token, Role: doc.Role,
+		ExpiresMillis: s.cfg.Now().Add(ttl).UnixMilli()})
 }
 
 func (s *cluster) showAutopilot(c *route.Call) error {
@@ -210,7 +212,8 @@ func (s *cluster) setAutopilot(c *route.Call) error {
 		return problem.Invalid("cleanup_dead_servers needs min_quorum of 3 or more", "set both together", "min_quorum")
 	}
 	if time.Duration(settings.DeadServerLastContactThreshold) < time.Minute {
-		return problem.Invalid("dead_server_last_contact_threshold is below 1m", "give 1m or more; 24h is the default", "dead_server_last_contact_threshold")
+		return problem.Invalid("dead_server_last_contact_threshold is below 1m", "give 1m or more; 24h is the default",
+			"dead_server_last_contact_threshold")
 	}
 	err = s.cfg.Consensus.SetAutopilot(ctx, settings)
 	c.AuditInput(&input.SetAutopilot{}, err)

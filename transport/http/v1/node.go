@@ -24,13 +24,18 @@ func (s *nodes) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/nodes", "state rack label limit after", listNodes).Doc("List nodes, one page", nil, api.Nodes{}),
 		route.Get("/v1/nodes/{id}", "", showNode).Doc("Show a node", nil, api.Node{}),
-		route.Get("/v1/nodes/{id}/placement", "", nodePlacement).Doc("Show a node with its containers and its reservation", nil, api.Placement{}),
-		route.Get("/v1/nodes:choose", "count", s.chooseNodes).Doc("Choose the nodes whose loss costs least, for a drain", nil, api.DrainChoices{}),
-		route.Post("/v1/nodes:drain", "", s.drainNodes).Doc("Decommission several nodes gracefully: all, or none", api.DrainNodes{}, api.Done{}),
+		route.Get("/v1/nodes/{id}/placement", "", nodePlacement).Doc("Show a node with its containers and its reservation",
+			nil, api.Placement{}),
+		route.Get("/v1/nodes:choose", "count", s.chooseNodes).Doc("Choose the nodes whose loss costs least, for a drain", nil,
+			api.DrainChoices{}),
+		route.Post("/v1/nodes:drain", "", s.drainNodes).Doc("Decommission several nodes gracefully: all, or none",
+			api.DrainNodes{}, api.Done{}),
 		route.Post("/v1/nodes/{id}:drain", "", s.drainNode).Doc("Decommission a node gracefully", api.Drain{}, api.Done{}),
 		route.Post("/v1/nodes/{id}:undrain", "", s.undrainNode).Doc("End the decommission of a node", nil, api.Done{}),
-		route.Post("/v1/nodes/{id}:forget", "", s.forgetNode).Doc("Remove an inactive node from the cluster's state", nil, api.Done{}),
-		route.Post("/v1/nodes/{id}:resource", "", s.setNodeResource).Doc("Set the total resource of a node", api.NodeResource{}, api.Done{}),
+		route.Post("/v1/nodes/{id}:forget", "", s.forgetNode).Doc("Remove an inactive node from the cluster's state",
+			nil, api.Done{}),
+		route.Post("/v1/nodes/{id}:resource", "", s.setNodeResource).Doc("Set the total resource of a node",
+			api.NodeResource{}, api.Done{}),
 	}
 }
 
@@ -81,7 +86,8 @@ func listNodes(c *route.Call) error {
 		return err
 	}
 	list := v.ListedNodes(func(n *state.Node) bool {
-		return (states == nil || states[n.State.String()]) && (rack == "" || rack == n.Rack) && (!labelled || label == n.Label) && placeOf(n).after(after)
+		return (states == nil || states[n.State.String()]) && (rack == "" || rack == n.Rack) &&
+			(!labelled || label == n.Label) && placeOf(n).after(after)
 	})
 	list, next := route.Page(list, limit, view.NodeName)
 	items := func(yield func(api.Node) bool) {
@@ -120,7 +126,8 @@ func nodePlacement(c *route.Call) error {
 		d.Containers = append(d.Containers, v.Container(k))
 	}
 	slices.SortFunc(d.Containers, func(a, b api.Container) int {
-		return cmp.Or(cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]), cmp.Compare(b.Size[api.VCores], a.Size[api.VCores]), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Size[api.MemoryMB], a.Size[api.MemoryMB]),
+			cmp.Compare(b.Size[api.VCores], a.Size[api.VCores]), strings.Compare(a.ID, b.ID))
 	})
 	if n.Reservation != 0 {
 		r := v.Reservation(v.State.Reservations.Get(n.Reservation))
@@ -168,7 +175,8 @@ func (s *nodes) drainNode(c *route.Call) error {
 func (s *nodes) deadline(doc api.Drain) (int64, error) {
 	switch {
 	case doc.DeadlineMillis < 0 || doc.Timeout < 0 || (doc.DeadlineMillis != 0 && doc.Timeout != 0):
-		return 0, problem.Invalid("deadline_ms and timeout contradict each other or are negative", "give one of them, or neither to wait for ever")
+		return 0, problem.Invalid("deadline_ms and timeout contradict each other or are negative",
+			"give one of them, or neither to wait for ever")
 	case doc.Timeout != 0:
 		return s.cfg.Now().Add(time.Duration(doc.Timeout)).UnixMilli(), nil
 	}

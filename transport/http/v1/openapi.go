@@ -15,7 +15,8 @@ import (
 var openAPI []byte
 
 func openAPIRoutes() []route.Route {
-	return []route.Route{route.Get("/v1/openapi.json", "", showOpenAPI).Doc("Describe this API as an OpenAPI document", nil, map[string]any{})}
+	return []route.Route{route.Get("/v1/openapi.json", "", showOpenAPI).Doc("Describe this API as an OpenAPI document",
+		nil, map[string]any{})}
 }
 
 func showOpenAPI(c *route.Call) error {

@@ -21,8 +21,11 @@ type preemptions struct {
 
 func (s *preemptions) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/preemption", "", s.preemption).Doc("Show what preemption has decided, and what its next round would decide", nil, api.Preemption{}),
-		route.Post("/v1/preemption:preview", "", s.preview).Doc("Say what preemption would have done between two times; nothing is changed", api.PreviewPreemption{}, api.PreemptionPreview{}),
+		route.Get("/v1/preemption", "", s.preemption).Doc(
+			"Show what preemption has decided, and what its next round would decide", nil, api.Preemption{}),
+		route.Post("/v1/preemption:preview", "",
+			s.preview).Doc("Say what preemption would have done between two times; nothing is changed", api.PreviewPreemption{},
+			api.PreemptionPreview{}),
 	}
 }
 
@@ -68,7 +71,8 @@ func (s *preemptions) preview(c *route.Call) error {
 		in.ToMillis = now
 	}
 	if in.FromMillis <= 0 || in.FromMillis >= in.ToMillis {
-		return problem.Invalid("from_ms is not a time before to_ms and before now", "give the Unix milliseconds at which the time begins", "from_ms")
+		return problem.Invalid("from_ms is not a time before to_ms and before now",
+			"give the Unix milliseconds at which the time begins", "from_ms")
 	}
 	d, err := s.previewed(c, in)
 	c.AuditRead("preemption preview", fmt.Sprintf("from %d to %d", in.FromMillis, in.ToMillis), err)

@@ -25,10 +25,20 @@ func (s *queues) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/queues", "dynamic", listQueues).Doc("Show the queue tree", nil, api.Queues{}),
 		route.Get("/v1/queues/{path}", "dynamic", showQueue).Doc("Show a queue with its subtree", nil, api.Queue{}),
-		route.Route{Method: http.MethodPost, Pattern: "/v1/queues:place", Class: auth.ClassRead, Query: route.ReadParams, Handle: s.place}.Doc("Say where the placement rules send a submission", api.PlaceInQueue{}, api.QueuePlacement{}),
-		route.Post("/v1/queues/{path}:stop", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueStopped) }).Doc("Stop a queue: it takes no new applications", nil, api.Done{}),
-		route.Post("/v1/queues/{path}:start", "", func(c *route.Call) error { return s.setQueueState(c, yarn.QueueRunning) }).Doc("Start a stopped queue", nil, api.Done{}),
-		route.Post("/v1/queues/{path}:adopt", "dry_run comment", s.adoptQueue).Doc("Make a dynamic queue, and those above it, queues of the configuration; If-Match makes it conditional", nil, api.ConfApplied{}),
+		route.Route{Method: http.MethodPost, Pattern: "/v1/queues:place", Class: auth.ClassRead, Query: route.ReadParams,
+			Handle: s.place}.Doc("Say where the placement rules send a submission", api.PlaceInQueue{}, api.QueuePlacement{}),
+		route.Post("/v1/queues/{path}:stop", "",
+			func(c *route.Call) error {
+				return s.setQueueState(c, yarn.QueueStopped)
+			}).Doc("Stop a queue: it takes no new applications", nil, api.Done{}),
+		route.Post("/v1/queues/{path}:start", "",
+			func(c *route.Call) error {
+				return s.setQueueState(c, yarn.QueueRunning)
+			}).Doc("Start a stopped queue", nil, api.Done{}),
+		route.Post("/v1/queues/{path}:adopt", "dry_run comment",
+			s.adoptQueue).Doc(
+			"Make a dynamic queue, and those above it, queues of the configuration; If-Match makes it conditional", nil,
+			api.ConfApplied{}),
 	}
 }
 
@@ -74,7 +84,8 @@ func (s *queues) setQueueState(c *route.Call, to yarn.QueueState) error {
 }
 
 func (s *queues) adoptQueue(c *route.Call) error {
-	in := &input.AdoptQueue{Queue: s.pathOf(c.Args["path"]), Author: c.Who(), Comment: c.Query.Get("comment"), DryRun: c.Flag("dry_run")}
+	in := &input.AdoptQueue{Queue: s.pathOf(c.Args["path"]), Author: c.Who(), Comment: c.Query.Get("comment"),
+		DryRun: c.Flag("dry_run")}
 	var err error
 	if in.IfVersion, err = ifMatch(c); err != nil {
 		return err
@@ -119,7 +130,8 @@ func (s *queues) place(c *route.Call) error {
 	if doc.User == "" {
 		return problem.Invalid("user is missing", `send {"user":"NAME"}`, "user")
 	}
-	like := &input.SubmitApplication{User: doc.User, Groups: doc.Groups, Name: doc.Name, Queue: doc.Queue, Tags: doc.Tags, TagGroups: doc.TagGroups}
+	like := &input.SubmitApplication{User: doc.User, Groups: doc.Groups, Name: doc.Name, Queue: doc.Queue, Tags: doc.Tags,
+		TagGroups: doc.TagGroups}
 	if fault := input.Check(input.Request{Input: like}); fault != nil {
 		return fault
 	}
@@ -156,8 +168,10 @@ func placed(v *view.View, doc *api.PlaceInQueue) (d *api.QueuePlacement, err err
 	if conf == nil {
 		return nil, problem.NoQueues()
 	}
-	got := conf.Place(placement.Submission{User: doc.User, Groups: doc.Groups, Application: doc.Name, Queue: doc.Queue, Tags: doc.Tags, TagGroups: doc.TagGroups})
-	d = &api.QueuePlacement{Rule: got.Rule, Text: got.Text, TagUser: got.TagUser, NotAsked: got.PassedOver, Rules: len(conf.Placement.List), Steps: []api.QueuePlacementStep{}}
+	got := conf.Place(placement.Submission{User: doc.User, Groups: doc.Groups, Application: doc.Name, Queue: doc.Queue,
+		Tags: doc.Tags, TagGroups: doc.TagGroups})
+	d = &api.QueuePlacement{Rule: got.Rule, Text: got.Text, TagUser: got.TagUser, NotAsked: got.PassedOver,
+		Rules: len(conf.Placement.List), Steps: []api.QueuePlacementStep{}}
 	for _, step := range got.Steps {
 		d.Steps = append(d.Steps, api.QueuePlacementStep(step))
 	}

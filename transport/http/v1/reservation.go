@@ -16,9 +16,12 @@ type reservations struct{ *shared }
 
 func (s *reservations) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/reservations", "node app queue limit after", listReservations).Doc("List the current reservations, one page", nil, api.Reservations{}),
+		route.Get("/v1/reservations", "node app queue limit after",
+			listReservations).Doc("List the current reservations, one page", nil, api.Reservations{}),
 		route.Get("/v1/reservations/{id}", "", showReservation).Doc("Show a reservation", nil, api.Reservation{}),
-		route.Get("/v1/reservations/{id}/history", "", s.reservationHistory).Doc("Show what happened to a reservation, as far as the log is kept", nil, api.ReservationHistory{}),
+		route.Get("/v1/reservations/{id}/history", "",
+			s.reservationHistory).Doc("Show what happened to a reservation, as far as the log is kept", nil,
+			api.ReservationHistory{}),
 		route.Delete("/v1/reservations/{id}", "reason", cancelReservation).Doc("Cancel a reservation", nil, api.Done{}),
 	}
 }
@@ -47,7 +50,8 @@ func reservationFilter(c *route.Call, v *view.View) (func(r *state.Reservation) 
 		queues = v.Subtree(slot)
 	}
 	return func(r *state.Reservation) bool {
-		return (node == 0 || r.Node == node) && (app == 0 || r.App == app) && (queues == nil || queues[v.State.Apps.Get(r.App).Queue])
+		return (node == 0 || r.Node == node) && (app == 0 || r.App == app) &&
+			(queues == nil || queues[v.State.Apps.Get(r.App).Queue])
 	}, nil
 }
 
@@ -70,7 +74,8 @@ func listReservations(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	slots, next := route.Page(v.Reservations(after, pass), limit, func(at state.ReservationSlot) string { return view.ReservationID(v.State.Reservations.Get(at).Number) })
+	slots, next := route.Page(v.Reservations(after, pass), limit,
+		func(at state.ReservationSlot) string { return view.ReservationID(v.State.Reservations.Get(at).Number) })
 	items := func(yield func(api.Reservation) bool) {
 		for _, slot := range slots {
 			if !yield(v.Reservation(v.State.Reservations.Get(slot))) {

@@ -49,7 +49,8 @@ func (s *reservations) History(ctx context.Context, v *view.View, number uint64)
 		return nil, err
 	}
 	if len(d.Events) == 0 && !d.Held {
-		return nil, problem.New("NO_SUCH_RESERVATION", "the log that is kept tells nothing of reservation "+d.ID, "\"rmd reservation list\" shows those held")
+		return nil, problem.New("NO_SUCH_RESERVATION", "the log that is kept tells nothing of reservation "+d.ID,
+			"\"rmd reservation list\" shows those held")
 	}
 	slices.Reverse(d.Events)
 	return d, nil

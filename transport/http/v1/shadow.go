@@ -28,9 +28,13 @@ type shadows struct{ *shared }
 
 func (s *shadows) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/shadow", "", s.shadow).Doc("Compare the cluster with the other queue configuration that runs beside it on this replica", nil, api.Shadow{}),
-		route.Post("/v1/shadow", "", s.startShadow).Doc("Run another queue configuration beside the cluster on this replica; it allocates nothing", route.Takes{api.StartShadow{}, route.Media("application/xml")}, api.Shadow{}),
-		route.Delete("/v1/shadow", "", s.stopShadow).Doc("End the other queue configuration; the answer is its last report", nil, api.Shadow{}),
+		route.Get("/v1/shadow", "", s.shadow).Doc(
+			"Compare the cluster with the other queue configuration that runs beside it on this replica", nil, api.Shadow{}),
+		route.Post("/v1/shadow", "", s.startShadow).Doc(
+			"Run another queue configuration beside the cluster on this replica; it allocates nothing",
+			route.Takes{api.StartShadow{}, route.Media("application/xml")}, api.Shadow{}),
+		route.Delete("/v1/shadow", "", s.stopShadow).Doc("End the other queue configuration; the answer is its last report",
+			nil, api.Shadow{}),
 	}
 }
 

@@ -22,10 +22,14 @@ type snapshots struct{ *shared }
 
 func (s *snapshots) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/snapshot", "stale", s.saveSnapshot).Doc("Download a snapshot of the state", nil, route.Media("application/octet-stream")),
-		route.Put("/v1/snapshot", "replace_state dry_run", s.restoreSnapshot).Doc("Restore the state from a snapshot", route.Media("application/octet-stream"), api.Restored{}),
-		route.Post("/v1/snapshot:take", "", s.takeSnapshot).Doc("Take a snapshot on this replica's disk", nil, api.Snapshot{}),
-		route.Get("/v1/snapshots", "", s.listSnapshots).Doc("List the snapshots on this replica's disk", nil, api.Snapshots{}),
+		route.Get("/v1/snapshot", "stale", s.saveSnapshot).Doc("Download a snapshot of the state", nil,
+			route.Media("application/octet-stream")),
+		route.Put("/v1/snapshot", "replace_state dry_run", s.restoreSnapshot).Doc("Restore the state from a snapshot",
+			route.Media("application/octet-stream"), api.Restored{}),
+		route.Post("/v1/snapshot:take", "", s.takeSnapshot).Doc("Take a snapshot on this replica's disk", nil,
+			api.Snapshot{}),
+		route.Get("/v1/snapshots", "", s.listSnapshots).Doc("List the snapshots on this replica's disk", nil,
+			api.Snapshots{}),
 	}
 }
 
@@ -94,7 +98,8 @@ func (s *snapshots) restoreSnapshot(c *route.Call) error {
 	}
 	replace := c.Query.Get("replace_state")
 	body := slowBody{c.R.Body, http.NewResponseController(c.W)}
-	d, err := snaps.Restore(context.WithoutCancel(c.R.Context()), body, replace, c.Flag("dry_run"), input.Caller{Who: c.Who(), From: c.R.RemoteAddr})
+	d, err := snaps.Restore(context.WithoutCancel(c.R.Context()), body, replace, c.Flag("dry_run"),
+		input.Caller{Who: c.Who(), From: c.R.RemoteAddr})
 	_ = body.rc.SetReadDeadline(time.Time{})
 	if err != nil {
 		if !c.Flag("dry_run") { // the restored state has the entry of a restore that was done

@@ -55,7 +55,8 @@ func (s *confs) landings(ctx context.Context, v *view.View, to *capacity.Config)
 
 // invalidConf returns the error for an invalid configuration, with all its faults.
 func invalidConf(err error) error {
-	e := problem.New(string(input.InvalidQueues), "the queue configuration is invalid", "nothing was changed; \"rmd conf validate\" says more")
+	e := problem.New(string(input.InvalidQueues), "the queue configuration is invalid",
+		"nothing was changed; \"rmd conf validate\" says more")
 	if bad, ok := err.(*capacity.Invalid); ok {
 		for _, f := range bad.Faults {
 			e.Details = append(e.Details, f.String())

@@ -25,7 +25,8 @@ func (s *shared) why(ctx context.Context, indexes []uint64, wait time.Duration) 
 
 // Reasons returns the reasons of the decisions in log entries, as far as they are known in time. on
 // reports whether this replica finds reasons at all.
-func (s *shared) Reasons(ctx context.Context, indexes []uint64, wait time.Duration) (reasons map[uint64][]api.Because, on bool) {
+func (s *shared) Reasons(ctx context.Context, indexes []uint64,
+	wait time.Duration) (reasons map[uint64][]api.Because, on bool) {
 	return s.why(ctx, indexes, wait), s.cfg.Planner.Why != nil
 }
 

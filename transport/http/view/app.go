@@ -9,7 +9,8 @@ import (
 
 var AppStates = []string{"SUBMITTED", "ACCEPTED", "RUNNING", "FINISHED", "FAILED", "KILLED"}
 
-var attemptStates = [state.AttemptStates]string{"NONE", "PARKED", "PENDING", "ACTIVE", "REGISTERED", "FINISHING", "ENDED"}
+var attemptStates = [state.AttemptStates]string{"NONE", "PARKED", "PENDING", "ACTIVE", "REGISTERED",
+	"FINISHING", "ENDED"}
 
 func AttemptState(s state.AttemptState) string {
 	if int(s) < len(attemptStates) {
@@ -22,11 +23,16 @@ func AttemptState(s state.AttemptState) string {
 func (v *View) App(a *state.App) api.App {
 	about := a.Details()
 	d := api.App{
-		ID: a.ID.String(), Name: about.Name, User: v.State.Names.Text(a.User), Queue: v.State.QueueOf(a), Type: about.Type, Tags: about.Tags,
-		State: a.Shown().String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged, KeepContainers: a.KeepContainers,
-		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis, WaitMillis: v.waited(a), WaitingMillis: v.Waiting(a),
-		LifetimeMillis: a.LifetimeMillis, AttemptState: AttemptState(a.AttemptState), MaxAttempts: a.MaxAttempts, Failures: a.Failures,
-		AM: v.Size(a.AM), Label: about.Label, AMLabel: v.State.Labels.Name(a.AMLabel), Used: v.Size(a.Used), Reserved: v.Size(a.Reserved), Pending: v.Size(a.Pending),
+		ID: a.ID.String(), Name: about.Name, User: v.State.Names.Text(a.User), Queue: v.State.QueueOf(a), Type: about.Type,
+		Tags:  about.Tags,
+		State: a.Shown().String(), FinalStatus: a.Final.String(), Priority: a.Priority, Unmanaged: a.Unmanaged,
+		KeepContainers:  a.KeepContainers,
+		SubmittedMillis: a.SubmittedMillis, StartedMillis: a.StartedMillis, EndedMillis: a.EndedMillis,
+		WaitMillis: v.waited(a), WaitingMillis: v.Waiting(a),
+		LifetimeMillis: a.LifetimeMillis, AttemptState: AttemptState(a.AttemptState), MaxAttempts: a.MaxAttempts,
+		Failures: a.Failures,
+		AM:       v.Size(a.AM), Label: about.Label, AMLabel: v.State.Labels.Name(a.AMLabel), Used: v.Size(a.Used),
+		Reserved: v.Size(a.Reserved), Pending: v.Size(a.Pending),
 		Outstanding: a.Outstanding, Containers: a.Live, Reservations: a.Reserving, Response: a.Response,
 		Host: about.Host, RPCPort: a.RPCPort, TrackingURL: about.TrackingURL, Diagnostics: about.Diagnostics,
 	}

@@ -12,8 +12,9 @@ const shownApps = 100
 
 // AppToken returns the document of a token of applications. It has no secrets.
 func AppToken(st *state.State, t *apptoken.Token) api.AppToken {
-	d := api.AppToken{Number: t.Number, Kind: t.Kind, Service: t.Service, State: t.Phase.String(), EndMillis: t.EndMillis, MaxMillis: t.MaxMillis,
-		Failures: t.Failures, LastError: t.Why, Keep: t.Keep, Apps: []string{}, AppCount: len(t.Apps)}
+	d := api.AppToken{Number: t.Number, Kind: t.Kind, Service: t.Service, State: t.Phase.String(), EndMillis: t.EndMillis,
+		MaxMillis: t.MaxMillis,
+		Failures:  t.Failures, LastError: t.Why, Keep: t.Keep, Apps: []string{}, AppCount: len(t.Apps)}
 	if t.Phase != apptoken.Lost {
 		d.NextMillis = t.NextMillis
 	}

@@ -19,8 +19,10 @@ func (v *View) Attempts(a *state.App) []api.Attempt {
 	}
 	out := []api.Attempt{}
 	for _, t := range v.AttemptRecords(a) {
-		d := api.Attempt{ID: t.ID.String(), Number: t.ID.Attempt, Current: t.Current, State: "ENDED", StartedMillis: t.Started, LaunchedMillis: t.Launched, EndedMillis: t.Ended,
-			FinalStatus: t.Final.String(), Containers: live[t.ID.Attempt], Host: t.Host, RPCPort: t.Port, TrackingURL: t.Tracking, Diagnostics: t.Diagnostics}
+		d := api.Attempt{ID: t.ID.String(), Number: t.ID.Attempt, Current: t.Current, State: "ENDED",
+			StartedMillis: t.Started, LaunchedMillis: t.Launched, EndedMillis: t.Ended,
+			FinalStatus: t.Final.String(), Containers: live[t.ID.Attempt], Host: t.Host, RPCPort: t.Port,
+			TrackingURL: t.Tracking, Diagnostics: t.Diagnostics}
 		if t.Current {
 			d.State = AttemptState(a.AttemptState)
 		}
@@ -34,7 +36,8 @@ func (v *View) Asks(a *state.App) []api.Ask {
 	out := []api.Ask{}
 	for _, k := range v.State.Asks.Of(a) {
 		relax := k.Relax
-		d := api.Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Name: yarn.Any, Count: k.Count, Size: v.Size(k.Size), Relax: &relax, Label: v.State.Labels.Name(k.Label),
+		d := api.Ask{Priority: k.Key.Priority, AllocationID: k.Key.AllocationID, Name: yarn.Any, Count: k.Count,
+			Size: v.Size(k.Size), Relax: &relax, Label: v.State.Labels.Name(k.Label),
 			AM: k.AM, Opportunities: k.Opportunities, ReReservations: k.ReReservations, Reservations: k.Reservations}
 		for _, l := range v.State.Locations.Of(k) {
 			d.Locations = append(d.Locations, api.Location{Name: v.State.Names.Text(l.Name), Count: l.Count, Relax: l.Relax})
@@ -66,12 +69,15 @@ func (v *View) AttemptRecords(a *state.App) []AttemptRecord {
 	if a.Attempt != 0 && a.AttemptState != state.AttemptEnded {
 		d := a.Details()
 		out = append(out, AttemptRecord{ID: a.AttemptID(), Current: true, State: wsAttemptState(a), Final: a.Final,
-			Started: a.AttemptMillis, Launched: a.LaunchedMillis, Master: a.MasterNumber, Node: a.MasterNode, Host: d.Host, Port: a.RPCPort,
+			Started: a.AttemptMillis, Launched: a.LaunchedMillis, Master: a.MasterNumber, Node: a.MasterNode, Host: d.Host,
+			Port:     a.RPCPort,
 			Tracking: d.TrackingURL, Diagnostics: d.Diagnostics})
 	}
 	for _, h := range v.State.Attempts.Of(a) {
-		out = append(out, AttemptRecord{ID: yarn.AttemptID{App: a.ID, Attempt: h.Number}, Current: h.Number == a.Attempt, State: endedState(a, h), Final: h.Final,
-			Started: h.StartedMillis, Launched: h.LaunchedMillis, Ended: h.EndedMillis, Master: h.MasterNumber, Node: h.MasterNode, Host: h.Host, Port: h.RPCPort,
+		out = append(out, AttemptRecord{ID: yarn.AttemptID{App: a.ID, Attempt: h.Number}, Current: h.Number == a.Attempt,
+			State: endedState(a, h), Final: h.Final,
+			Started: h.StartedMillis, Launched: h.LaunchedMillis, Ended: h.EndedMillis, Master: h.MasterNumber,
+			Node: h.MasterNode, Host: h.Host, Port: h.RPCPort,
 			Tracking: h.TrackingURL, Diagnostics: h.Diagnostics})
 	}
 	slices.Reverse(out)
@@ -106,7 +112,8 @@ func endedState(a *state.App, h *state.Attempt) string {
 
 // Master returns the id of an attempt's AM container, and the HTTP address and id of its node. It
 // returns empty strings for what is unknown.
-func (v *View) Master(app yarn.ApplicationID, attempt uint32, number uint64, node state.NodeSlot) (container, address, id string) {
+func (v *View) Master(app yarn.ApplicationID, attempt uint32, number uint64, node state.NodeSlot) (container,
+	address, id string) {
 	if number == 0 {
 		return "", "", ""
 	}

@@ -30,7 +30,8 @@ func (v *View) Audit(f AuditFilter) (d api.Audit, err error) {
 }
 
 func auditDoc(a state.AuditEntry) api.AuditEntry {
-	return api.AuditEntry{Number: a.Number, AtMillis: a.AtMillis, Who: a.Who, From: a.From, Action: a.Action, Target: a.Target, Result: a.Result}
+	return api.AuditEntry{Number: a.Number, AtMillis: a.AtMillis, Who: a.Who, From: a.From, Action: a.Action,
+		Target: a.Target, Result: a.Result}
 }
 
 // hasFold reports whether a text contains a part, in any case.

@@ -9,7 +9,8 @@ import (
 // Totals counts the contents of the state.
 func (v *View) Totals() api.Totals {
 	m := &v.State.Meta
-	t := api.Totals{Apps: v.State.Apps.Len(), Ended: int(m.EndedApps), Nodes: v.State.Nodes.Len(), UsableNodes: int(m.UsableNodes),
+	t := api.Totals{Apps: v.State.Apps.Len(), Ended: int(m.EndedApps), Nodes: v.State.Nodes.Len(),
+		UsableNodes:  int(m.UsableNodes),
 		Reservations: v.State.Reservations.Len(), Figures: v.document(v.AllFigures())}
 	n := v.Summary().All()
 	t.Running, t.Waiting = int(n.ByState[yarn.AppRunning]), n.ForAM()

@@ -31,7 +31,8 @@ func diffVersions(from, to *state.QueueVersion) ([]api.Change, error) {
 func Changes(in []diff.Change) []api.Change {
 	out := make([]api.Change, 0, len(in))
 	for _, k := range in {
-		out = append(out, api.Change{Kind: k.Kind.String(), Queue: k.Queue, Key: k.Key, Old: MaskProperty(k.Key, k.Old), New: MaskProperty(k.Key, k.New)})
+		out = append(out, api.Change{Kind: k.Kind.String(), Queue: k.Queue, Key: k.Key, Old: MaskProperty(k.Key, k.Old),
+			New: MaskProperty(k.Key, k.New)})
 	}
 	return out
 }
@@ -50,7 +51,8 @@ func QueueStopped(st *state.State, path string) bool {
 
 // ConfDoc returns the document of a version of the queue configuration, with masked secrets.
 func ConfDoc(ver *state.QueueVersion) api.Conf {
-	d := api.Conf{Version: ver.Version, AtMillis: ver.AtMillis, Author: ver.Author, Comment: ver.Comment, Kinds: ver.Kinds, Properties: map[string]string{}}
+	d := api.Conf{Version: ver.Version, AtMillis: ver.AtMillis, Author: ver.Author, Comment: ver.Comment, Kinds: ver.Kinds,
+		Properties: map[string]string{}}
 	for _, p := range ver.Properties {
 		d.Properties[p.Name] = MaskProperty(p.Name, p.Value)
 	}
@@ -63,7 +65,8 @@ func (v *View) ConfVersions(limit int) ([]api.ConfVersion, error) {
 	all := v.State.Versions
 	for i := len(all) - 1; i >= 0 && (limit == 0 || len(out) < limit); i-- {
 		ver := &all[i]
-		line := api.ConfVersion{Version: ver.Version, AtMillis: ver.AtMillis, Author: ver.Author, Comment: ver.Comment, Current: i == len(all)-1}
+		line := api.ConfVersion{Version: ver.Version, AtMillis: ver.AtMillis, Author: ver.Author, Comment: ver.Comment,
+			Current: i == len(all)-1}
 		if i > 0 {
 			changes, err := diffVersions(&all[i-1], ver)
 			if err != nil {
@@ -92,7 +95,8 @@ func (v *View) FindVersion(text string) (*state.QueueVersion, error) {
 	}
 	i := slices.IndexFunc(st.Versions, func(v state.QueueVersion) bool { return v.Version == n })
 	if i < 0 {
-		return nil, problem.New("NO_SUCH_VERSION", fmt.Sprintf("version %d is not kept", n), fmt.Sprintf("the versions %d to %d are", st.Versions[0].Version, st.Versions.Current().Version))
+		return nil, problem.New("NO_SUCH_VERSION", fmt.Sprintf("version %d is not kept", n),
+			fmt.Sprintf("the versions %d to %d are", st.Versions[0].Version, st.Versions.Current().Version))
 	}
 	return &st.Versions[i], nil
 }

@@ -30,7 +30,8 @@ func (v *View) ContainersOf(a *state.App, attempt uint32, number uint64) []state
 // Container returns the document of a container.
 func (v *View) Container(k *state.Container) api.Container {
 	d := api.Container{
-		ID: v.State.Apps.ContainerID(k).String(), App: v.State.Apps.Get(k.App).ID.String(), Attempt: k.Attempt, Node: v.NodeID(k.Node),
+		ID: v.State.Apps.ContainerID(k).String(), App: v.State.Apps.Get(k.App).ID.String(), Attempt: k.Attempt,
+		Node:  v.NodeID(k.Node),
 		State: k.State.String(), Locality: k.Locality.String(), Priority: k.Key.Priority, AllocationID: k.Key.AllocationID,
 		Size: v.Size(k.Size), AM: k.AM, Launched: k.Launched, AllocatedMillis: k.AllocatedMillis, ExitStatus: k.ExitStatus,
 	}
@@ -50,7 +51,8 @@ func (v *View) lent(k *state.Container, n *state.Node) bool {
 	if v.State.Labels.Len() == 0 || !k.State.Live() {
 		return false
 	}
-	slot := v.State.Container(event.ContainerRef{App: v.State.Apps.Get(k.App).ID.Seq, Attempt: k.Attempt, Number: k.Number})
+	slot := v.State.Container(event.ContainerRef{App: v.State.Apps.Get(k.App).ID.Seq, Attempt: k.Attempt,
+		Number: k.Number})
 	return v.State.AskedLabels.Of(slot) != n.Label
 }
 

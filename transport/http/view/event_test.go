@@ -39,7 +39,8 @@ func TestEventSubjectMatchesDocument(t *testing.T) {
 	for _, p := range conf.Properties() {
 		queues.Properties = append(queues.Properties, event.Property{Name: p.Name, Value: p.Value})
 	}
-	apply(&event.TimeAdvanced{NowMillis: 1}, &event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: 1, Level: 1}, queues,
+	apply(&event.TimeAdvanced{NowMillis: 1},
+		&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: 1, Level: 1}, queues,
 		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(4096, 4)},
 		&event.ApplicationSubmitted{App: 1, User: "ann", Queue: "root.train", Unmanaged: true, MaxAttempts: 1},
 		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1},
@@ -53,8 +54,10 @@ func TestEventSubjectMatchesDocument(t *testing.T) {
 	// Node 2 has the number of a node that was forgotten. Decisions about the forgotten node are
 	// not about this one.
 	apply(&event.NodeRegistered{Node: 2, ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r"})
-	story = append(story, &event.TimeAdvanced{NowMillis: 1}, &event.ReservationMade{Node: 2, App: 1}, &event.TimeAdvanced{NowMillis: 3}, &event.ReservationMade{Node: 2, App: 1},
-		&event.ReservationCancelled{Reservation: 1}, &event.ReservationFulfilled{Reservation: 2}, &event.PreemptionAsked{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 2}})
+	story = append(story, &event.TimeAdvanced{NowMillis: 1}, &event.ReservationMade{Node: 2, App: 1},
+		&event.TimeAdvanced{NowMillis: 3}, &event.ReservationMade{Node: 2, App: 1},
+		&event.ReservationCancelled{Reservation: 1}, &event.ReservationFulfilled{Reservation: 2},
+		&event.PreemptionAsked{Container: event.ContainerRef{App: 1, Attempt: 1, Number: 2}})
 	v := NewSource(nil, time.Now).At(st, 1)
 	at := int64(0)
 	var named []string

@@ -30,7 +30,8 @@ func (v *View) AllFigures() (sum Figures) {
 		for _, part := range []struct {
 			to   *yarn.Resource
 			from yarn.Resource
-		}{{&sum.Total, f.Total}, {&sum.Used, f.Used}, {&sum.Free, f.Free}, {&sum.HeldFree, f.HeldFree}, {&sum.Usable, f.Usable}, {&sum.Reserved, f.Reserved}, {&sum.Pending, f.Pending}} {
+		}{{&sum.Total, f.Total}, {&sum.Used, f.Used}, {&sum.Free, f.Free}, {&sum.HeldFree, f.HeldFree},
+			{&sum.Usable, f.Usable}, {&sum.Reserved, f.Reserved}, {&sum.Pending, f.Pending}} {
 			*part.to = part.to.Add(part.from)
 		}
 	}
@@ -39,6 +40,7 @@ func (v *View) AllFigures() (sum Figures) {
 
 // document returns the document of figures.
 func (v *View) document(f Figures) api.Figures {
-	return api.Figures{Total: v.Size(f.Total), Used: v.Size(f.Used), Free: v.Size(f.Free), HeldFree: v.Size(f.HeldFree), Usable: v.Size(f.Usable),
+	return api.Figures{Total: v.Size(f.Total), Used: v.Size(f.Used), Free: v.Size(f.Free), HeldFree: v.Size(f.HeldFree),
+		Usable:   v.Size(f.Usable),
 		Reserved: v.Size(f.Reserved), Pending: v.Size(f.Pending)}
 }

@@ -42,7 +42,8 @@ func (f *AppFilter) pass(v *View, a *summary.App) bool {
 		return true
 	}
 	d := v.State.Apps.Get(a.Slot).Details()
-	return (f.Type == "" || strings.EqualFold(f.Type, d.Type)) && (f.Name == "" || f.Name == d.Name) && (f.Tag == "" || slices.Contains(d.Tags, f.Tag))
+	return (f.Type == "" || strings.EqualFold(f.Type, d.Type)) && (f.Name == "" || f.Name == d.Name) &&
+		(f.Tag == "" || slices.Contains(d.Tags, f.Tag))
 }
 
 // Each calls yield with the slots of the applications that pass, ordered by sequence number, until

@@ -74,7 +74,8 @@ func (v labels) nodesByLabel() map[state.LabelSlot]int {
 
 // label returns the document of a label, or of the nodes without a label.
 func (v labels) label(p *Partition, nodes, waiting int) api.Label {
-	d := api.Label{Name: p.Name(), Nodes: nodes, UsableNodes: int(v.State.PartitionNodes(p.Label)), WaitingApps: waiting, Figures: v.document(v.Figures(p.Label)), Room: v.room(p)}
+	d := api.Label{Name: p.Name(), Nodes: nodes, UsableNodes: int(v.State.PartitionNodes(p.Label)), WaitingApps: waiting,
+		Figures: v.document(v.Figures(p.Label)), Room: v.room(p)}
 	if p.Label != 0 {
 		l := v.State.Labels.Get(p.Label)
 		d.Exclusive, d.Removed = l.Exclusive, !l.Listed
@@ -116,7 +117,8 @@ func (v labels) labelShare(p *Partition, slot state.QueueSlot, n *QueueSums) api
 	for _, user := range n.Users[slot] {
 		if use := v.State.UserUse(user, p.Label); use != (state.Use{}) {
 			name := v.State.Names.Text(v.State.Users.Get(user).Name)
-			d.Users = append(d.Users, api.LabelUser{Name: name, Used: v.Size(use.Used), AMUsed: v.Size(use.AMUsed), Limit: v.Size(p.weighted(limit, i, name))})
+			d.Users = append(d.Users, api.LabelUser{Name: name, Used: v.Size(use.Used), AMUsed: v.Size(use.AMUsed),
+				Limit: v.Size(p.weighted(limit, i, name))})
 		}
 	}
 	return d
@@ -152,7 +154,8 @@ func (v labels) waitingFor(label state.LabelSlot) []api.LabelApp {
 			return
 		}
 		a := v.State.Apps.Get(s.Slot)
-		d := api.LabelApp{ID: a.ID.String(), Queue: v.QueuePath(a.Queue), User: v.State.Names.Text(a.User), AM: s.ForAM(), WaitingMillis: s.Waiting(v.NowMillis)}
+		d := api.LabelApp{ID: a.ID.String(), Queue: v.QueuePath(a.Queue), User: v.State.Names.Text(a.User), AM: s.ForAM(),
+			WaitingMillis: s.Waiting(v.NowMillis)}
 		var pending yarn.Resource
 		for _, k := range v.State.Asks.Of(a) {
 			if k.Label == label {
@@ -236,7 +239,8 @@ func (v *View) Relabelled(after *state.State) api.LabelChange {
 			d.Reservations++
 		}
 		if len(d.Nodes) < mostListed {
-			d.Nodes = append(d.Nodes, api.NodeRelabel{Node: n.ID.String(), From: from, To: to, Containers: n.Count, Used: v.Size(n.Allocated)})
+			d.Nodes = append(d.Nodes, api.NodeRelabel{Node: n.ID.String(), From: from, To: to, Containers: n.Count,
+				Used: v.Size(n.Allocated)})
 		}
 	}
 	return d

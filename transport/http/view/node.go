@@ -79,8 +79,10 @@ func NodeName(n *state.Node) string {
 // Node returns the document of a node.
 func (v *View) Node(n *state.Node) api.Node {
 	d := api.Node{
-		ID: NodeName(n), Host: n.ID.Host, Port: n.ID.Port, HTTPAddress: HTTPAddress(n), Rack: n.Rack, Label: v.State.Labels.Name(n.Label), State: n.State.String(), SilentSinceMillis: n.SilentSinceMillis, Version: n.Version,
-		Total: v.Size(n.Total), Used: v.Size(n.Allocated), Free: v.Size(n.Unallocated()), Containers: n.Count,
+		ID: NodeName(n), Host: n.ID.Host, Port: n.ID.Port, HTTPAddress: HTTPAddress(n), Rack: n.Rack,
+		Label: v.State.Labels.Name(n.Label), State: n.State.String(), SilentSinceMillis: n.SilentSinceMillis,
+		Version: n.Version,
+		Total:   v.Size(n.Total), Used: v.Size(n.Allocated), Free: v.Size(n.Unallocated()), Containers: n.Count,
 		RegisteredMillis: n.Registered, DeadlineMillis: n.DeadlineMillis, Report: n.Report, Orders: n.PendingCommands,
 	}
 	if n.Reservation != 0 {

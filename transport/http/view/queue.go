@@ -19,7 +19,8 @@ type QueueSums struct {
 	// Reservations and Outstanding count reservations and outstanding containers in the subtree.
 	Reservations, Outstanding []int64
 	Waiting                   []int32 // waiting applications in the subtree
-	MostDynamic               int     // how many dynamic children of a queue are listed; those with the most applications are
+	// how many dynamic children of a queue are listed; those with the most applications are
+	MostDynamic int
 }
 
 // AllQueues is a limit that lists all dynamic queues.
@@ -80,7 +81,8 @@ func (v *View) QueueOf(slot state.QueueSlot, n *QueueSums) api.Queue {
 	d := api.Queue{
 		Path: q.Path, Name: q.Name, Parent: v.QueuePath(q.Parent), Leaf: q.Leaf, State: q.State.String(),
 		QueueShare: v.share(v.Partition(0), slot),
-		Containers: q.Containers, Apps: n.Apps[slot], ActiveApps: q.ActiveApps, PendingApps: q.PendingApps, NonRunnableApps: q.NonRunnableApps, WaitingApps: n.Waiting[slot], ActiveUsers: q.ActiveUsers,
+		Containers: q.Containers, Apps: n.Apps[slot], ActiveApps: q.ActiveApps, PendingApps: q.PendingApps,
+		NonRunnableApps: q.NonRunnableApps, WaitingApps: n.Waiting[slot], ActiveUsers: q.ActiveUsers,
 	}
 	if i := v.Configured(q.Path); i >= 0 {
 		v.addSettings(&d, i)
@@ -124,7 +126,8 @@ func (v *View) listed(children []state.QueueSlot, n *QueueSums) (listed []state.
 // share returns the document of a queue's share of a partition.
 func (v *View) share(p *Partition, slot state.QueueSlot) api.QueueShare {
 	q, use := v.State.Queues.Get(slot), p.Use(slot)
-	d := api.QueueShare{Used: v.Size(use.Used), Reserved: v.Size(use.Reserved), Pending: v.Size(use.Pending), AMUsed: v.Size(use.AMUsed)}
+	d := api.QueueShare{Used: v.Size(use.Used), Reserved: v.Size(use.Reserved), Pending: v.Size(use.Pending),
+		AMUsed: v.Size(use.AMUsed)}
 	i := v.Configured(q.Path)
 	if i < 0 {
 		return d
@@ -166,7 +169,8 @@ func (v *View) addLimits(d *api.Queue, slot state.QueueSlot, i int, n *QueueSums
 	for _, user := range n.Users[slot] {
 		u := v.State.Users.Get(user)
 		name := v.State.Names.Text(u.Name)
-		d.Users = append(d.Users, api.User{Name: name, Used: v.Size(u.Used), AMUsed: v.Size(u.AMUsed), Apps: u.Apps, ActiveApps: u.Active, PendingApps: u.Pending,
+		d.Users = append(d.Users, api.User{Name: name, Used: v.Size(u.Used), AMUsed: v.Size(u.AMUsed), Apps: u.Apps,
+			ActiveApps: u.Active, PendingApps: u.Pending,
 			Active: u.IsActive(), Limit: v.Size(p.weighted(limit, i, name))})
 	}
 }

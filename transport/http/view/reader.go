@@ -55,7 +55,8 @@ type LogReader interface {
 
 // LogBefore returns the entries of a log from one index until just before another. If they are
 // large, it returns only the last of them, and began is the index of the first of these.
-func LogBefore(ctx context.Context, log LogReader, from, before uint64) (entries []LogEntry, began, first uint64, err error) {
+func LogBefore(ctx context.Context, log LogReader, from, before uint64) (entries []LogEntry, began,
+	first uint64, err error) {
 	for {
 		entries, first, _, err = log.Entries(ctx, from, int(before-from))
 		if err != nil || len(entries) == 0 || entries[len(entries)-1].Index+1 >= before || before-from <= 1 {

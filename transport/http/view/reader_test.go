@@ -22,7 +22,8 @@ func TestLogBefore(t *testing.T) {
 		for before := log.last + 1; before > 1; {
 			from := max(before, 65) - 64
 			entries, began, _, err := LogBefore(t.Context(), log, from, before)
-			if err != nil || began < from || uint64(len(entries)) != before-began || entries[0].Index != began || entries[len(entries)-1].Index != before-1 {
+			if err != nil || began < from || uint64(len(entries)) != before-began || entries[0].Index != began ||
+				entries[len(entries)-1].Index != before-1 {
 				t.Fatalf("%d at once: before %d come %d entries from %d on, %v", atOnce, before, len(entries), began, err)
 			}
 			before = began

@@ -32,7 +32,8 @@ func Outcome(cancelled yarn.CancelCause) string {
 func ReservationNumber(text string) (uint64, error) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(text, "r"), 10, 63)
 	if err != nil || n == 0 {
-		return 0, problem.Invalid(fmt.Sprintf("%q is not a reservation id", text), "give r41, as \"rmd reservation list\" shows it")
+		return 0, problem.Invalid(fmt.Sprintf("%q is not a reservation id", text),
+			"give r41, as \"rmd reservation list\" shows it")
 	}
 	return n, nil
 }
@@ -103,9 +104,12 @@ func (v *View) Reservation(r *state.Reservation) api.Reservation {
 	a, n := v.State.Apps.Get(r.App), v.State.Nodes.Get(r.Node)
 	free := n.Unallocated()
 	d := api.Reservation{
-		ID: ReservationID(r.Number), Node: n.ID.String(), App: a.ID.String(), Attempt: r.Attempt, Queue: v.QueuePath(a.Queue), User: v.State.Names.Text(a.User),
-		Container: yarn.ContainerID{App: a.ID, Attempt: r.Attempt, Number: r.Container}.String(), Priority: r.Key.Priority, AllocationID: r.Key.AllocationID,
-		Size: v.Size(r.Size), AM: r.AM, NodeTotal: v.Size(n.Total), Free: v.Size(free), Missing: v.Size(yarn.ComponentMax(r.Size.Sub(free), yarn.Resource{})),
+		ID: ReservationID(r.Number), Node: n.ID.String(), App: a.ID.String(), Attempt: r.Attempt, Queue: v.QueuePath(a.Queue),
+		User:      v.State.Names.Text(a.User),
+		Container: yarn.ContainerID{App: a.ID, Attempt: r.Attempt, Number: r.Container}.String(), Priority: r.Key.Priority,
+		AllocationID: r.Key.AllocationID,
+		Size:         v.Size(r.Size), AM: r.AM, NodeTotal: v.Size(n.Total), Free: v.Size(free),
+		Missing:    v.Size(yarn.ComponentMax(r.Size.Sub(free), yarn.Resource{})),
 		MadeMillis: r.MadeMillis, AgeMillis: max(v.NowMillis-r.MadeMillis, 0), Blocks: v.blocked(r.App, free),
 	}
 	if ask := v.State.Asks.Find(a, r.Key); ask != 0 {

@@ -52,7 +52,8 @@ func (s *Source) At(st *state.State, index uint64) *View {
 }
 
 func (s *Source) view(st *state.State, index uint64) *View {
-	v := &View{State: st, Index: index, NowMillis: st.Meta.NowMillis, Kinds: st.Versions.Kinds(), sizes: map[yarn.Resource]api.Resource{}, keeper: &s.current, confs: &s.confs}
+	v := &View{State: st, Index: index, NowMillis: st.Meta.NowMillis, Kinds: st.Versions.Kinds(),
+		sizes: map[yarn.Resource]api.Resource{}, keeper: &s.current, confs: &s.confs}
 	p := s.confs.At(st, 0)
 	v.Conf, v.Tree = p.Conf, p.Tree
 	return v

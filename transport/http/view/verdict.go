@@ -20,7 +20,8 @@ const inStep = 100
 // connections that they can open today. It can lose none while it has no leader.
 func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 	var v api.Verdict
-	v.DigestsEqual, v.Problems, v.Warnings = digestsEqual(list), problems(list), slices.Concat(warnings(list), unlike(list))
+	v.DigestsEqual, v.Problems, v.Warnings = digestsEqual(list), problems(list),
+		slices.Concat(warnings(list), unlike(list))
 	var voters []api.Member
 	for _, m := range list {
 		healthy := m.State == "alive" && m.Lag <= inStep && !m.DiskFull && m.Stalled == ""
@@ -44,7 +45,8 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 		v.Status, v.Text = "diverged", "replicas differ in their state"
 	case leader == "":
 		v.CanLose = 0 // what is missing may be any of them
-		v.Status, v.Text = "no-leader", fmt.Sprintf("no leader; %d of %d voters healthy, %d needed", v.HealthyVoters, v.Voters, v.Quorum)
+		v.Status, v.Text = "no-leader", fmt.Sprintf("no leader; %d of %d voters healthy, %d needed", v.HealthyVoters,
+			v.Voters, v.Quorum)
 	case v.InStep < len(list) || v.HealthyVoters < v.Quorum || len(v.Problems) > 0 || len(v.Warnings) > 0:
 		v.Status = "degraded"
 		v.Text = fmt.Sprintf("%d of %d replicas in step, can lose %d", v.InStep, len(list), v.CanLose)
@@ -134,7 +136,8 @@ func unreached(m api.Member, alive map[string]bool) string {
 		return ""
 	}
 	slices.Sort(ids)
-	return fmt.Sprintf("it cannot open a new connection to %s, which an election needs: %s", strings.Join(ids, " and "), m.Unreached[ids[0]])
+	return fmt.Sprintf("it cannot open a new connection to %s, which an election needs: %s", strings.Join(ids, " and "),
+		m.Unreached[ids[0]])
 }
 
 // warnings lists what will become a problem if nobody acts.
@@ -168,7 +171,8 @@ func unlike(list []api.Member) (out []string) {
 		}
 		for _, p := range slices.Sorted(maps.Keys(ports)) {
 			if !slices.Contains(m.Ports, p) && !(m.Witness && !strings.HasPrefix(p, "REST")) {
-				out = append(out, fmt.Sprintf("%s: it does not open the port %q, which %s opens: who fails over to it fails", m.ID, p, ports[p]))
+				out = append(out, fmt.Sprintf("%s: it does not open the port %q, which %s opens: who fails over to it fails",
+					m.ID, p, ports[p]))
 			}
 		}
 		if m.Files == nil { // then its ports say so
@@ -176,7 +180,8 @@ func unlike(list []api.Member) (out []string) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			if most := mostCommon(files[name]); !slices.Contains(most, m.ID) {
-				out = append(out, fmt.Sprintf("%s: its %s does not say what that of %s says", m.ID, name, strings.Join(most, " and ")))
+				out = append(out, fmt.Sprintf("%s: its %s does not say what that of %s says", m.ID, name,
+					strings.Join(most, " and ")))
 			}
 		}
 	}

@@ -44,26 +44,47 @@ func TestVerdictCanLose(t *testing.T) {
 		{"seven", 7, func([]api.Member) {}, 7, 3, "healthy", nil},
 		{"nobody leads", 3, func([]api.Member) {}, 3, 0, "no-leader", []string{"3 of 3 voters healthy"}},
 		{"one is down", 3, func(l []api.Member) { l[2].State = "unreachable" }, 2, 0, "degraded", nil},
-		{"nobody can connect", 3, func(l []api.Member) { cut(l, 1, 2, 3); cut(l, 2, 1, 3); cut(l, 3, 1, 2) }, 3, 0, "degraded",
+		{"nobody can connect", 3, func(l []api.Member) {
+			cut(l, 1, 2, 3)
+			cut(l, 2, 1, 3)
+			cut(l, 3, 1, 2)
+		}, 3, 0, "degraded",
 			[]string{"rm1: it cannot open a new connection to rm2 and rm3, which an election needs: " + why, "rm3: it cannot"}},
-		{"two cannot reach each other", 3, func(l []api.Member) { cut(l, 2, 3); cut(l, 3, 2) }, 3, 0, "degraded", []string{"rm2: it cannot"}},
+		{"two cannot reach each other", 3, func(l []api.Member) {
+			cut(l, 2, 3)
+			cut(l, 3, 2)
+		}, 3, 0, "degraded", []string{"rm2: it cannot"}},
 		{"in one direction", 3, func(l []api.Member) { cut(l, 2, 3) }, 3, 0, "degraded", []string{"rm2: it cannot"}},
-		{"one of five is alone", 5, func(l []api.Member) { cut(l, 5, 1, 2, 3, 4) }, 5, 1, "degraded", []string{"rm5: it cannot"}},
-		{"a dead one is not reached", 5, func(l []api.Member) { l[4].State = "unreachable"; cut(l, 1, 5); cut(l, 2, 5) }, 4, 1, "degraded", nil},
-		{"the leader stalls", 3, func(l []api.Member) { l[0].Stalled = "no progress for 9s: entry 4 is not committed" }, 2, 0, "degraded", []string{"rm1: no progress for 9s"}},
-		{"a follower refuses", 3, func(l []api.Member) { l[1].Stalled = "it refuses the leader's entries: event 999" }, 2, 0, "degraded", []string{"rm2: it refuses"}},
-		{"a job fails", 3, func(l []api.Member) { l[1].Problem = "snapshot: cannot write snapshots: no space left on device" }, 3, 1, "degraded", []string{"rm2: snapshot: cannot"}},
-		{"a certificate ends soon", 3, func(l []api.Member) { l[1].Warning = "its certificate expires on 2026-12-01" }, 3, 1, "degraded", []string{"rm2: its certificate expires"}},
+		{"one of five is alone", 5, func(l []api.Member) { cut(l, 5, 1, 2, 3, 4) }, 5, 1, "degraded",
+			[]string{"rm5: it cannot"}},
+		{"a dead one is not reached", 5, func(l []api.Member) {
+			l[4].State = "unreachable"
+			cut(l, 1, 5)
+			cut(l, 2, 5)
+		}, 4, 1, "degraded", nil},
+		{"the leader stalls", 3, func(l []api.Member) { l[0].Stalled = "no progress for 9s: entry 4 is not committed" }, 2, 0,
+			"degraded", []string{"rm1: no progress for 9s"}},
+		{"a follower refuses", 3, func(l []api.Member) { l[1].Stalled = "it refuses the leader's entries: event 999" }, 2, 0,
+			"degraded", []string{"rm2: it refuses"}},
+		{"a job fails", 3,
+			func(l []api.Member) {
+				l[1].Problem = "snapshot: cannot write snapshots: no space left on device"
+			}, 3, 1, "degraded", []string{"rm2: snapshot: cannot"}},
+		{"a certificate ends soon", 3, func(l []api.Member) { l[1].Warning = "its certificate expires on 2026-12-01" }, 3, 1,
+			"degraded", []string{"rm2: its certificate expires"}},
 		{"fewer ports", 3, func(l []api.Member) {
 			l[0].Ports, l[1].Ports, l[2].Ports = []string{"REST", "client"}, []string{"REST", "client"}, []string{"REST"}
 		}, 3, 1, "degraded", []string{`rm3: it does not open the port "client", which rm1 opens`}},
 		{"a witness has none of YARN's", 3, func(l []api.Member) {
-			l[0].Ports, l[1].Ports, l[2].Ports, l[2].Witness = []string{"REST", "client"}, []string{"REST", "client"}, []string{"REST"}, true
+			l[0].Ports, l[1].Ports, l[2].Ports, l[2].Witness = []string{"REST", "client"}, []string{"REST", "client"},
+				[]string{"REST"}, true
 		}, 3, 1, "healthy", nil},
 		{"a witness has no pages", 3, func(l []api.Member) {
-			l[0].Ports, l[1].Ports, l[2].Ports, l[2].Witness = []string{"REST", "client"}, []string{"REST", "client"}, []string{}, true
+			l[0].Ports, l[1].Ports, l[2].Ports, l[2].Witness = []string{"REST", "client"}, []string{"REST", "client"},
+				[]string{}, true
 		}, 3, 1, "degraded", []string{`rm3: it does not open the port "REST", which rm1 opens`}},
-		{"an older version does not say its ports", 3, func(l []api.Member) { l[0].Ports = []string{"REST"} }, 3, 1, "healthy", nil},
+		{"an older version does not say its ports", 3, func(l []api.Member) { l[0].Ports = []string{"REST"} }, 3, 1,
+			"healthy", nil},
 		{"other files", 3, func(l []api.Member) {
 			for i := range l {
 				l[i].Ports, l[i].Files = []string{"REST"}, map[string]string{"yarn-site.xml": "1", "core-site.xml": "2"}
@@ -79,7 +100,8 @@ func TestVerdictCanLose(t *testing.T) {
 		}
 		v := Verdict(true, leader, list)
 		if v.InStep != c.inStep || v.CanLose != c.canLose || v.Status != c.status {
-			t.Errorf("%s: %d in step, can lose %d, %s; want %d, %d, %s", c.name, v.InStep, v.CanLose, v.Status, c.inStep, c.canLose, c.status)
+			t.Errorf("%s: %d in step, can lose %d, %s; want %d, %d, %s", c.name, v.InStep, v.CanLose, v.Status, c.inStep,
+				c.canLose, c.status)
 		}
 		for _, s := range c.says {
 			if !strings.Contains(v.Text, s) {

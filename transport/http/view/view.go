@@ -71,7 +71,9 @@ func (v *View) Amount(field string, in api.Resource) (yarn.Resource, error) {
 	for name, n := range in { // the order does not matter: each name has its own place
 		i := v.Kinds.Index(name)
 		if i < 0 {
-			return out, problem.New(api.CodeUnknownField, fmt.Sprintf("%s: %q is not a resource kind of this cluster", field, name), fmt.Sprintf("it has %v", []string(v.Kinds)), name)
+			return out, problem.New(api.CodeUnknownField,
+				fmt.Sprintf("%s: %q is not a resource kind of this cluster", field, name),
+				fmt.Sprintf("it has %v", []string(v.Kinds)), name)
 		}
 		if n < 0 || n > 1<<50 {
 			return out, problem.Invalid(fmt.Sprintf("%s: %s is out of range", field, name), "give 0 to 2^50", name)
@@ -103,7 +105,8 @@ const candidatesNamed = 10
 // ambiguous returns the error for a short name of several objects.
 func ambiguous(what, text string, candidates []string) error {
 	named := candidates[:min(len(candidates), candidatesNamed)]
-	return problem.New(strings.ToUpper(what)+"_AMBIGUOUS", fmt.Sprintf("%q may mean %d %ss", text, len(candidates), what), "give one of "+strings.Join(named, ", "), named...)
+	return problem.New(strings.ToUpper(what)+"_AMBIGUOUS", fmt.Sprintf("%q may mean %d %ss", text, len(candidates), what),
+		"give one of "+strings.Join(named, ", "), named...)
 }
 
 // FindQueue returns the slot of the queue with a path, or with a unique short name.
@@ -152,7 +155,8 @@ func (v *View) FindApp(text string) (yarn.ApplicationID, state.AppSlot, error) {
 	}
 	slot := v.State.Apps.ByID(id)
 	if slot == 0 {
-		return id, 0, problem.New("NO_SUCH_APPLICATION", "there is no application "+text, "see \"rmd app list\"; applications that ended long ago are forgotten")
+		return id, 0, problem.New("NO_SUCH_APPLICATION", "there is no application "+text,
+			"see \"rmd app list\"; applications that ended long ago are forgotten")
 	}
 	return id, slot, nil
 }
@@ -177,7 +181,8 @@ func (v *View) FindNode(text string) (state.NodeSlot, error) {
 			return 0, ambiguous("node", text, named)
 		}
 	}
-	return 0, problem.New("NO_SUCH_NODE", fmt.Sprintf("there is no node %q", text), "see \"rmd node list\"; give its id, its host, or the host without the domain")
+	return 0, problem.New("NO_SUCH_NODE", fmt.Sprintf("there is no node %q", text),
+		"see \"rmd node list\"; give its id, its host, or the host without the domain")
 }
 
 // nodesFrom returns the nodes whose id begins with lead, which ends within or right after the
@@ -202,7 +207,8 @@ func (v *View) FindReservation(text string) (state.ReservationSlot, error) {
 	}
 	slot := v.State.Reservations.Find(number)
 	if slot == 0 {
-		return 0, problem.New("NO_SUCH_RESERVATION", "there is no reservation "+text, "it may have been fulfilled or cancelled; see \"rmd reservation list\"")
+		return 0, problem.New("NO_SUCH_RESERVATION", "there is no reservation "+text,
+			"it may have been fulfilled or cancelled; see \"rmd reservation list\"")
 	}
 	return slot, nil
 }

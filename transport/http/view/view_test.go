@@ -15,9 +15,13 @@ import (
 func shortNames(t *testing.T) *View {
 	t.Helper()
 	conf, err := capacity.Parse([]capacity.Property{
-		{Name: capacity.Prefix + "root.queues", Value: "a,b"}, {Name: capacity.Prefix + "root.a.capacity", Value: "50"}, {Name: capacity.Prefix + "root.b.capacity", Value: "50"},
-		{Name: capacity.Prefix + "root.a.queues", Value: "etl,only"}, {Name: capacity.Prefix + "root.a.etl.capacity", Value: "50"}, {Name: capacity.Prefix + "root.a.only.capacity", Value: "50"},
-		{Name: capacity.Prefix + "root.b.queues", Value: "etl"}, {Name: capacity.Prefix + "root.b.etl.capacity", Value: "100"}})
+		{Name: capacity.Prefix + "root.queues", Value: "a,b"}, {Name: capacity.Prefix + "root.a.capacity", Value: "50"},
+		{Name: capacity.Prefix + "root.b.capacity", Value: "50"},
+		{Name: capacity.Prefix + "root.a.queues", Value: "etl,only"},
+		{Name: capacity.Prefix + "root.a.etl.capacity", Value: "50"},
+		{Name: capacity.Prefix + "root.a.only.capacity", Value: "50"},
+		{Name: capacity.Prefix + "root.b.queues", Value: "etl"},
+		{Name: capacity.Prefix + "root.b.etl.capacity", Value: "100"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +34,11 @@ func shortNames(t *testing.T) *View {
 	}
 	events := []event.Event{&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: 1780000000000, Level: 1}, queues,
 		&event.ApplicationSubmitted{App: 93, User: "ann", Queue: "root.a.only", Unmanaged: true, MaxAttempts: 1}}
-	for i, id := range []yarn.NodeID{{Host: "sim-01", Port: 1}, {Host: "sim-01", Port: 2}, {Host: "sim-010", Port: 1}, {Host: "sim-02.east", Port: 1}, {Host: "sim-02.west", Port: 1}, {Host: "sim-03.east", Port: 1}, {Host: "sim-03x", Port: 1}} {
-		events = append(events, &event.NodeRegistered{Node: state.NodeSlot(i + 1), ID: id, Rack: "/r", Total: yarn.NewResource(4096, 4)})
+	for i, id := range []yarn.NodeID{{Host: "sim-01", Port: 1}, {Host: "sim-01", Port: 2}, {Host: "sim-010", Port: 1},
+		{Host: "sim-02.east", Port: 1}, {Host: "sim-02.west", Port: 1}, {Host: "sim-03.east", Port: 1},
+		{Host: "sim-03x", Port: 1}} {
+		events = append(events, &event.NodeRegistered{Node: state.NodeSlot(i + 1), ID: id, Rack: "/r",
+			Total: yarn.NewResource(4096, 4)})
 	}
 	st := state.New()
 	for _, e := range events {
@@ -138,7 +145,8 @@ func TestWaitsGrow(t *testing.T) {
 	s := NewSource(nil, func() time.Time { return time.UnixMilli(65_000) })
 	a := st.Apps.Get(st.Apps.Find(93))
 	a.SubmittedMillis = 3_000
-	if now, then := s.At(st, 1).App(a), s.Historical(st, 1).App(a); now.WaitingMillis != 62_000 || now.WaitMillis != 62_000 || then.WaitingMillis != 2_000 {
+	if now, then := s.At(st, 1).App(a), s.Historical(st, 1).App(a); now.WaitingMillis != 62_000 ||
+		now.WaitMillis != 62_000 || then.WaitingMillis != 2_000 {
 		t.Errorf("waits of %d and %d ms now, of %d ms then", now.WaitingMillis, now.WaitMillis, then.WaitingMillis)
 	}
 }

@@ -14,8 +14,8 @@ type Reason struct {
 	Never      bool // it will never get what it asks for
 }
 
-// Why returns what an application waits for. Why uses only the application's record; the planner can give the reasons behind it,
-// at a higher cost (package explain).
+// Why returns what an application waits for. Why uses only the application's record; the planner
+// can give the reasons behind it, at a higher cost (package explain).
 func (v *View) Why(a *state.App) Reason {
 	switch {
 	case a.State.Ended():
@@ -27,10 +27,12 @@ func (v *View) Why(a *state.App) Reason {
 		if n == 1 {
 			verb += "s"
 		}
-		return Reason{Code: "AM_LIMIT", Text: thousands.Count(n, "application") + verb + " for room for an AM in " + v.QueuePath(a.Queue)}
+		return Reason{Code: "AM_LIMIT", Text: thousands.Count(n, "application") + verb + " for room for an AM in " +
+			v.QueuePath(a.Queue)}
 	case a.Reserving > 0:
 		r := v.State.Reservations.Get(a.Reservations)
-		return Reason{Code: "HOLDS_RESERVATION", Text: fmt.Sprintf("%s is reserved for it until %s is free there", v.NodeID(r.Node), v.Kinds.Format(r.Size))}
+		return Reason{Code: "HOLDS_RESERVATION",
+			Text: fmt.Sprintf("%s is reserved for it until %s is free there", v.NodeID(r.Node), v.Kinds.Format(r.Size))}
 	case a.AttemptState == state.AttemptActive && (a.Live > 0 || a.Unmanaged):
 		return Reason{Code: "AM_NOT_REGISTERED", Text: "its AM has not registered"}
 	case a.AttemptState == state.AttemptActive:

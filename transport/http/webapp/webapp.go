@@ -88,7 +88,8 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	content, info, err := a.read(name)
-	if errors.Is(err, fs.ErrNotExist) && strings.Contains(r.Header.Get("Accept"), "text/html") { // an address that the page's script knows
+	// an address that the page's script knows
+	if errors.Is(err, fs.ErrNotExist) && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		content, info, err = a.read(index)
 	}
 	if err != nil {

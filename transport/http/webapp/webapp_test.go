@@ -104,7 +104,8 @@ func TestServe(t *testing.T) {
 			if w.Code != c.status || !strings.Contains(body, c.text) || strings.Contains(body, "secret") {
 				t.Errorf("%s of %s: %d %q, want %d with %q", c.path, from, w.Code, body, c.status, c.text)
 			}
-			if w.Code == http.StatusOK && !strings.Contains(w.Header().Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+			if w.Code == http.StatusOK && !strings.Contains(w.Header().Get("Content-Security-Policy"),
+				"frame-ancestors 'none'") {
 				t.Errorf("%s: the page may be in a frame of another site", c.path)
 			}
 		}

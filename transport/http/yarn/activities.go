@@ -65,7 +65,8 @@ func (s *API) wsAppActivities(c *route.Call) error {
 		if node != "" {
 			d = obj{{"nodeId", node}}
 		}
-		return append(append(d, v.stamp()...), obj{{"queueName", v.State.Queues.Get(a.Queue).Name}, {"appPriority", a.Priority}, {"allocationState", "SKIPPED"},
+		return append(append(d, v.stamp()...), obj{{"queueName", v.State.Queues.Get(a.Queue).Name},
+			{"appPriority", a.Priority}, {"allocationState", "SKIPPED"},
 			{"children", requestActivities(x, verdict, false)}}...)
 	}
 	var list []obj
@@ -89,7 +90,8 @@ func requestActivities(x *api.Explanation, verdict string, named bool) []obj {
 		if named {
 			d = obj{{"name", fmt.Sprintf("request_%d_%d", k.Priority, k.AllocationID)}}
 		}
-		d = append(d, obj{{"requestPriority", k.Priority}, {"allocationRequestId", k.AllocationID}, {"allocationState", "REJECTED"}}...)
+		d = append(d, obj{{"requestPriority", k.Priority}, {"allocationRequestId", k.AllocationID},
+			{"allocationState", "REJECTED"}}...)
 		why := x.Diagnostic
 		if verdict != "" {
 			why = verdict
@@ -144,7 +146,9 @@ func (s *API) activities(c *route.Call) (obj, error) {
 			return nil, err
 		}
 		if x.Waiting && len(x.Asks) > 0 {
-			waiting[a.Queue] = append(waiting[a.Queue], obj{{"name", a.ID.String()}, {"appPriority", a.Priority}, {"allocationState", "REJECTED"}, {"children", requestActivities(x, "", true)}})
+			waiting[a.Queue] = append(waiting[a.Queue],
+				obj{{"name", a.ID.String()}, {"appPriority", a.Priority}, {"allocationState", "REJECTED"},
+					{"children", requestActivities(x, "", true)}})
 		}
 	}
 	tree := v.queueActivity(root, waiting)
@@ -180,5 +184,7 @@ func (v *docs) queueActivity(slot state.QueueSlot, waiting map[state.QueueSlot][
 		return append(d, obj{{"allocationState", "SKIPPED"}, {"diagnostic", "Queue does not need more resource"}}...)
 	}
 	last := children[0][3].value.([]obj)[0]
-	return append(d, obj{{"allocationState", "REJECTED"}, {"diagnostic", strings.TrimSpace(fmt.Sprint(last[len(last)-1].value)) + " from " + fmt.Sprint(children[0][0].value)}, {"children", children}}...)
+	return append(d, obj{{"allocationState", "REJECTED"},
+		{"diagnostic", strings.TrimSpace(fmt.Sprint(last[len(last)-1].value)) + " from " + fmt.Sprint(children[0][0].value)},
+		{"children", children}}...)
 }

@@ -157,7 +157,8 @@ func (s *API) tracking(c *route.Call, a *state.App, told string) (ui, url string
 // shown alone, it returns why the application waits. In a list of applications that would cost too
 // much.
 func (s *API) diagnostics(c *route.Call, v *docs, a *state.App, text string) string {
-	if text == "" && s.cfg.Reason != nil && c.Args["id"] != "" && (a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted) {
+	if text == "" && s.cfg.Reason != nil && c.Args["id"] != "" &&
+		(a.State == yarn.AppSubmitted || a.State == yarn.AppAccepted) {
 		return s.cfg.Reason(v.State, a.ID)
 	}
 	return text
@@ -172,19 +173,23 @@ func (s *API) appDoc(c *route.Call, v *docs, a *state.App, without map[string]bo
 	about := a.Details()
 	ui, url := s.tracking(c, a, about.TrackingURL)
 	d := obj{
-		{"id", a.ID.String()}, {"user", v.State.Names.Text(a.User)}, {"name", about.Name}, {"queue", v.State.QueueOf(a)}, {"state", a.Shown().String()}, {"finalStatus", finalStatus(a)},
+		{"id", a.ID.String()}, {"user", v.State.Names.Text(a.User)}, {"name", about.Name}, {"queue", v.State.QueueOf(a)},
+		{"state", a.Shown().String()}, {"finalStatus", finalStatus(a)},
 		{"progress", progress(a)}, {"trackingUI", ui},
 	}
 	if url != "" {
 		d = append(d, field{"trackingUrl", url})
 	}
 	d = append(d, obj{
-		{"diagnostics", s.diagnostics(c, v, a, about.Diagnostics)}, {"clusterId", a.ID.ClusterTimestamp}, {"applicationType", about.Type}, {"applicationTags", strings.Join(about.Tags, ",")}, {"priority", a.Priority},
-		{"startedTime", a.SubmittedMillis}, {"launchTime", v.launchMillis(a)}, {"finishedTime", finished}, {"elapsedTime", max(elapsed, 0)},
+		{"diagnostics", s.diagnostics(c, v, a, about.Diagnostics)}, {"clusterId", a.ID.ClusterTimestamp},
+		{"applicationType", about.Type}, {"applicationTags", strings.Join(about.Tags, ",")}, {"priority", a.Priority},
+		{"startedTime", a.SubmittedMillis}, {"launchTime", v.launchMillis(a)}, {"finishedTime", finished},
+		{"elapsedTime", max(elapsed, 0)},
 	}...)
 	container, address, master := v.Master(a.ID, a.Attempt, a.MasterNumber, a.MasterNode)
 	if container != "" {
-		d = append(d, obj{{"amContainerLogs", logsLink(address, container, v.State.Names.Text(a.User))}, {"amHostHttpAddress", address}}...)
+		d = append(d, obj{{"amContainerLogs", logsLink(address, container, v.State.Names.Text(a.User))},
+			{"amHostHttpAddress", address}}...)
 	}
 	if about.Host != "" && a.RPCPort != -1 {
 		d = append(d, field{"amRPCAddress", about.Host + ":" + strconv.Itoa(int(a.RPCPort))})
@@ -210,11 +215,16 @@ func (v *docs) wsUse(a *state.App) obj {
 		lostSeconds = v.seconds(lost.ResourceSeconds)
 	}
 	return obj{
-		{"allocatedMB", orNone(a, a.Used[yarn.Memory])}, {"allocatedVCores", orNone(a, a.Used[yarn.VCores])}, {"reservedMB", orNone(a, a.Reserved[yarn.Memory])}, {"reservedVCores", orNone(a, a.Reserved[yarn.VCores])},
-		{"runningContainers", orNone(a, int64(a.Live))}, {"memorySeconds", spent[yarn.Memory]}, {"vcoreSeconds", spent[yarn.VCores]},
-		{"queueUsagePercentage", queueShare}, {"clusterUsagePercentage", clusterShare}, {"resourceSecondsMap", v.seconds(spent)},
-		{"preemptedResourceMB", lost.Size[yarn.Memory]}, {"preemptedResourceVCores", lost.Size[yarn.VCores]}, {"numNonAMContainerPreempted", lost.Containers}, {"numAMContainerPreempted", lost.AMs},
-		{"preemptedMemorySeconds", lost.ResourceSeconds[yarn.Memory]}, {"preemptedVcoreSeconds", lost.ResourceSeconds[yarn.VCores]}, {"preemptedResourceSecondsMap", lostSeconds},
+		{"allocatedMB", orNone(a, a.Used[yarn.Memory])}, {"allocatedVCores", orNone(a, a.Used[yarn.VCores])},
+		{"reservedMB", orNone(a, a.Reserved[yarn.Memory])}, {"reservedVCores", orNone(a, a.Reserved[yarn.VCores])},
+		{"runningContainers", orNone(a, int64(a.Live))}, {"memorySeconds", spent[yarn.Memory]},
+		{"vcoreSeconds", spent[yarn.VCores]},
+		{"queueUsagePercentage", queueShare}, {"clusterUsagePercentage", clusterShare},
+		{"resourceSecondsMap", v.seconds(spent)},
+		{"preemptedResourceMB", lost.Size[yarn.Memory]}, {"preemptedResourceVCores", lost.Size[yarn.VCores]},
+		{"numNonAMContainerPreempted", lost.Containers}, {"numAMContainerPreempted", lost.AMs},
+		{"preemptedMemorySeconds", lost.ResourceSeconds[yarn.Memory]},
+		{"preemptedVcoreSeconds", lost.ResourceSeconds[yarn.VCores]}, {"preemptedResourceSecondsMap", lostSeconds},
 	}
 }
 
@@ -269,8 +279,10 @@ func (v *docs) wsRequests(a *state.App) []obj {
 			continue
 		}
 		one := func(name string, count int64, relax bool) {
-			out = append(out, obj{{"priority", k.Key.Priority}, {"allocationRequestId", k.Key.AllocationID}, {"resourceName", name}, {"capability", v.wsResource(k.Size)},
-				{"numContainers", count}, {"relaxLocality", relax}, {"nodeLabelExpression", v.State.Labels.Name(k.Label)}, {"executionTypeRequest", obj{{"executionType", "GUARANTEED"}, {"enforceExecutionType", false}}}})
+			out = append(out, obj{{"priority", k.Key.Priority}, {"allocationRequestId", k.Key.AllocationID},
+				{"resourceName", name}, {"capability", v.wsResource(k.Size)},
+				{"numContainers", count}, {"relaxLocality", relax}, {"nodeLabelExpression", v.State.Labels.Name(k.Label)},
+				{"executionTypeRequest", obj{{"executionType", "GUARANTEED"}, {"enforceExecutionType", false}}}})
 		}
 		one(yarn.Any, k.Count, k.Relax)
 		for _, l := range v.State.Locations.Of(k) {
@@ -306,7 +318,8 @@ func (v *docs) timeout(a *state.App) obj {
 		return unlimited
 	}
 	end := a.SubmittedMillis + a.LifetimeMillis
-	return obj{{"type", "LIFETIME"}, {"expiryTime", javaTime(end)}, {"remainingTimeInSeconds", max(end-v.State.Meta.NowMillis, 0) / 1000}}
+	return obj{{"type", "LIFETIME"}, {"expiryTime", javaTime(end)},
+		{"remainingTimeInSeconds", max(end-v.State.Meta.NowMillis, 0) / 1000}}
 }
 
 // usage returns an application's use in percent: of its queue's guarantee, in the partition of its
@@ -334,7 +347,8 @@ func (s *API) wsStatistics(c *route.Call) error {
 	}
 	types := route.Words(c.Query["applicationTypes"])
 	if len(types) > 1 {
-		return wsBad("# of applicationTypes = " + strconv.Itoa(len(types)) + ", we temporarily support at most one applicationType")
+		return wsBad("# of applicationTypes = " + strconv.Itoa(len(types)) +
+			", we temporarily support at most one applicationType")
 	}
 	kind := "*"
 	for t := range types { // at most one

@@ -24,7 +24,8 @@ func (s *API) wsAttempts(c *route.Call) error {
 	list := []obj{}
 	for _, t := range v.AttemptRecords(a) {
 		container, address, node := v.Master(a.ID, t.ID.Attempt, t.Master, t.Node)
-		d := obj{{"id", t.ID.Attempt}, {"startTime", t.Started}, {"finishedTime", t.Ended}, {"containerId", container}, {"nodeHttpAddress", address}, {"nodeId", node}}
+		d := obj{{"id", t.ID.Attempt}, {"startTime", t.Started}, {"finishedTime", t.Ended}, {"containerId", container},
+			{"nodeHttpAddress", address}, {"nodeId", node}}
 		blacklisted, ports := "", ""
 		if t.Current {
 			blacklisted = v.blacklist(a)
@@ -33,9 +34,11 @@ func (s *API) wsAttempts(c *route.Call) error {
 			d = append(d, obj{{"logsLink", ""}, {"blacklistedNodes", blacklisted}}...)
 		} else {
 			ports = "null" // what Java writes for a missing map
-			d = append(d, obj{{"logsLink", logsLink(address, container, v.State.Names.Text(a.User))}, {"blacklistedNodes", blacklisted}, {"nodesBlacklistedBySystem", ""}}...)
+			d = append(d, obj{{"logsLink", logsLink(address, container, v.State.Names.Text(a.User))},
+				{"blacklistedNodes", blacklisted}, {"nodesBlacklistedBySystem", ""}}...)
 		}
-		list = append(list, append(d, obj{{"appAttemptId", t.ID.String()}, {"exportPorts", ports}, {"appAttemptState", t.State}}...))
+		list = append(list, append(d, obj{{"appAttemptId", t.ID.String()}, {"exportPorts", ports},
+			{"appAttemptState", t.State}}...))
 	}
 	return s.writeWS(c, "appAttempts", filled("appAttempt", list))
 }
@@ -68,7 +71,8 @@ func (s *API) wsFindAttempt(c *route.Call) (*docs, *state.App, view.AttemptRecor
 	}
 	slot := v.State.Apps.ByID(app)
 	if slot == 0 {
-		return nil, nil, none, wsNotFoundCause(yarnExceptions + "ApplicationNotFoundException: Application with id '" + app.String() +
+		return nil, nil, none, wsNotFoundCause(yarnExceptions + "ApplicationNotFoundException: Application with id '" +
+			app.String() +
 			"' doesn't exist in RM. Please check that the job submission was successful.")
 	}
 	a := v.State.Apps.Get(slot)
@@ -77,7 +81,8 @@ func (s *API) wsFindAttempt(c *route.Call) (*docs, *state.App, view.AttemptRecor
 			return v, a, t, nil
 		}
 	}
-	return nil, nil, none, wsNotFoundCause(yarnExceptions + "ApplicationAttemptNotFoundException: ApplicationAttempt with id '" + text + "' doesn't exist in RM.")
+	return nil, nil, none, wsNotFoundCause(yarnExceptions +
+		"ApplicationAttemptNotFoundException: ApplicationAttempt with id '" + text + "' doesn't exist in RM.")
 }
 
 // javaID returns Java's message for a malformed identifier.
@@ -109,12 +114,14 @@ func (s *API) wsAttempt(c *route.Call) error {
 	if original == "" {
 		original = "N/A"
 	}
-	d := obj{{"appAttemptId", t.ID.String()}, {"host", host}, {"rpcPort", strconv.Itoa(int(port))}, {"trackingUrl", s.proxied(c, a, original)}, {"originalTrackingUrl", original},
+	d := obj{{"appAttemptId", t.ID.String()}, {"host", host}, {"rpcPort", strconv.Itoa(int(port))},
+		{"trackingUrl", s.proxied(c, a, original)}, {"originalTrackingUrl", original},
 		{"diagnosticsInfo", t.Diagnostics}, {"appAttemptState", t.State}}
 	if container != "" {
 		d = append(d, field{"amContainerId", container})
 	}
-	return s.writeBare(c, "appAttempt", append(d, obj{{"startedTime", text(t.Started)}, {"finishedTime", text(t.Ended)}}...))
+	return s.writeBare(c, "appAttempt", append(d,
+		obj{{"startedTime", text(t.Started)}, {"finishedTime", text(t.Ended)}}...))
 }
 
 func text(n int64) string { return strconv.FormatInt(n, 10) }
@@ -147,7 +154,8 @@ func (s *API) wsContainer(c *route.Call) error {
 	}
 	slot := v.State.Container(event.ContainerRef{App: a.ID.Seq, Attempt: t.ID.Attempt, Number: id.Number})
 	if slot == 0 || id.App != a.ID || id.Attempt != t.ID.Attempt {
-		return wsNotFoundCause(yarnExceptions + "ContainerNotFoundException: Container with id '" + name + "' doesn't exist in RM.")
+		return wsNotFoundCause(yarnExceptions + "ContainerNotFoundException: Container with id '" + name +
+			"' doesn't exist in RM.")
 	}
 	return s.writeBare(c, "container", v.wsContainer(v.State.Containers.Get(slot)))
 }
@@ -170,11 +178,15 @@ func (v *docs) wsContainer(k *state.Container) obj {
 	case k.Launched:
 		shown = "RUNNING"
 	}
-	d := obj{{"containerId", id}, {"allocatedMB", text(k.Size[yarn.Memory])}, {"allocatedVCores", text(k.Size[yarn.VCores])}, {"assignedNodeId", node},
-		{"priority", strconv.Itoa(int(k.Key.Priority))}, {"startedTime", text(k.AllocatedMillis)}, {"finishedTime", "0"}, {"elapsedTime", elapsed}}
+	d := obj{{"containerId", id}, {"allocatedMB", text(k.Size[yarn.Memory])},
+		{"allocatedVCores", text(k.Size[yarn.VCores])}, {"assignedNodeId", node},
+		{"priority", strconv.Itoa(int(k.Key.Priority))}, {"startedTime", text(k.AllocatedMillis)}, {"finishedTime", "0"},
+		{"elapsedTime", elapsed}}
 	if k.Diagnostics != 0 && v.State.Diagnostics.Has(k.Diagnostics) {
 		d = append(d, field{"diagnosticsInfo", v.State.Diagnostics.Get(k.Diagnostics).Text})
 	}
-	return append(d, obj{{"logUrl", logsLink(address, id, v.State.Names.Text(v.State.Apps.Get(k.App).User))}, {"containerExitStatus", strconv.Itoa(int(k.ExitStatus))}, {"containerState", shown},
-		{"nodeHttpAddress", "http://" + address}, {"nodeId", node}, {"allocatedResources", obj{{"entry", entries}}}, {"exposedPorts", ""}}...)
+	return append(d, obj{{"logUrl", logsLink(address, id, v.State.Names.Text(v.State.Apps.Get(k.App).User))},
+		{"containerExitStatus", strconv.Itoa(int(k.ExitStatus))}, {"containerState", shown},
+		{"nodeHttpAddress", "http://" + address}, {"nodeId", node}, {"allocatedResources", obj{{"entry", entries}}},
+		{"exposedPorts", ""}}...)
 }

@@ -17,16 +17,22 @@ const hadoopVersion = "3.4.2"
 func (s *API) Routes() []route.Route {
 	ws := func(path string, h route.Handler) route.Route { return route.Plain(wsRoot+path, h) }
 	return append(s.schedConfRoutes(),
-		route.Plain("/isActive", s.isActive), route.Plain("/jmx", s.jmx), route.Plain("/conf", s.showSettings), route.Plain("/logLevel", s.logLevel),
-		ws("", s.wsInfo), ws("/info", s.wsInfo), ws("/metrics", s.wsMetrics), ws("/scheduler", s.wsScheduler), ws("/scheduler-overview", s.wsOverview),
+		route.Plain("/isActive", s.isActive), route.Plain("/jmx", s.jmx), route.Plain("/conf", s.showSettings),
+		route.Plain("/logLevel", s.logLevel),
+		ws("", s.wsInfo), ws("/info", s.wsInfo), ws("/metrics", s.wsMetrics), ws("/scheduler", s.wsScheduler),
+		ws("/scheduler-overview", s.wsOverview),
 		ws("/nodes", s.wsNodes), ws("/nodes/{id}", s.wsNode), ws("/nodes/{id}/get-labels", s.wsNodeLabels),
-		ws("/apps", s.wsApps), ws("/apps/{id}", s.wsOfApp(s.wsApp)), ws("/apps/{id}/state", s.wsOfApp(s.wsAppState)), ws("/apps/{id}/priority", s.wsOfApp(s.wsAppPriority)), ws("/apps/{id}/queue", s.wsOfApp(s.wsAppQueue)),
+		ws("/apps", s.wsApps), ws("/apps/{id}", s.wsOfApp(s.wsApp)), ws("/apps/{id}/state", s.wsOfApp(s.wsAppState)),
+		ws("/apps/{id}/priority", s.wsOfApp(s.wsAppPriority)), ws("/apps/{id}/queue", s.wsOfApp(s.wsAppQueue)),
 		ws("/apps/{id}/timeouts", s.wsOfApp(s.wsAppTimeouts)), ws("/apps/{id}/timeouts/{kind}", s.wsOfApp(s.wsAppTimeout)),
 		ws("/apps/{id}/appattempts", s.wsAttempts), ws("/apps/{id}/appattempts/{attempt}", s.wsAttempt),
-		ws("/apps/{id}/appattempts/{attempt}/containers", s.wsContainers), ws("/apps/{id}/appattempts/{attempt}/containers/{container}", s.wsContainer),
+		ws("/apps/{id}/appattempts/{attempt}/containers", s.wsContainers),
+		ws("/apps/{id}/appattempts/{attempt}/containers/{container}", s.wsContainer),
 		ws("/appstatistics", s.wsStatistics), ws("/userinfo", s.wsUserInfo), ws("/queues/{queue}/access", s.wsQueueAccess),
-		ws("/get-node-labels", s.wsLabels), ws("/get-rm-node-labels", s.wsPartitions), ws("/get-node-to-labels", s.wsNodeToLabels), ws("/label-mappings", s.wsLabelMappings),
-		ws("/scheduler/activities", s.wsActivities), ws("/scheduler/bulk-activities", s.wsBulkActivities), ws("/scheduler/app-activities/{id}", s.wsAppActivities),
+		ws("/get-node-labels", s.wsLabels), ws("/get-rm-node-labels", s.wsPartitions),
+		ws("/get-node-to-labels", s.wsNodeToLabels), ws("/label-mappings", s.wsLabelMappings),
+		ws("/scheduler/activities", s.wsActivities), ws("/scheduler/bulk-activities", s.wsBulkActivities),
+		ws("/scheduler/app-activities/{id}", s.wsAppActivities),
 		ws("/reservation/list", wsReservations), ws("/scheduler/logs", wsSchedulerLogs),
 	)
 }
@@ -49,7 +55,8 @@ func (s *API) wsInfo(c *route.Call) error {
 	return s.writeWS(c, "clusterInfo", obj{
 		{"id", ts}, {"startedOn", ts}, {"state", "STARTED"}, {"haState", s.haState()},
 		{"rmStateStoreName", "raft"},
-		{"resourceManagerVersion", hadoopVersion}, {"resourceManagerBuildVersion", build}, {"resourceManagerVersionBuiltOn", ""},
+		{"resourceManagerVersion", hadoopVersion}, {"resourceManagerBuildVersion", build},
+		{"resourceManagerVersionBuiltOn", ""},
 		{"hadoopVersion", hadoopVersion}, {"hadoopBuildVersion", build}, {"hadoopVersionBuiltOn", ""},
 		{"haZooKeeperConnectionState", "Could not find leader elector. Verify both HA and automatic failover are enabled."},
 	})
@@ -61,7 +68,8 @@ type appCounts struct{ submitted, pending, running, completed, failed, killed, a
 // appCountsOf returns the counts of a tally under YARN's names.
 func appCountsOf(t *summary.Tally) appCounts {
 	by := func(s yarn.ApplicationState) int64 { return int64(t.ByShown[s]) }
-	return appCounts{submitted: int64(t.Apps()), pending: by(yarn.AppSubmitted) + by(yarn.AppAccepted), running: by(yarn.AppRunning),
+	return appCounts{submitted: int64(t.Apps()), pending: by(yarn.AppSubmitted) + by(yarn.AppAccepted),
+		running:   by(yarn.AppRunning),
 		completed: by(yarn.AppFinished), failed: by(yarn.AppFailed), killed: by(yarn.AppKilled), asked: t.OutstandingAll}
 }
 
@@ -98,18 +106,26 @@ func (s *API) wsMetrics(c *route.Call) error {
 	used, reserved, pending := use.Used.Sub(use.Reserved), use.Reserved, use.Pending
 	free := total.Sub(used)
 	doc := obj{
-		{"appsSubmitted", n.submitted}, {"appsCompleted", n.completed}, {"appsPending", n.pending}, {"appsRunning", n.running}, {"appsFailed", n.failed}, {"appsKilled", n.killed},
-		{"reservedMB", reserved[yarn.Memory]}, {"availableMB", free[yarn.Memory]}, {"allocatedMB", used[yarn.Memory]}, {"pendingMB", pending[yarn.Memory]},
-		{"reservedVirtualCores", reserved[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]}, {"allocatedVirtualCores", used[yarn.VCores]}, {"pendingVirtualCores", pending[yarn.VCores]},
-		{"containersAllocated", containers}, {"containersReserved", v.State.Reservations.Len()}, {"containersPending", n.asked},
-		{"totalMB", total[yarn.Memory]}, {"utilizedMB", 0}, {"totalVirtualCores", total[yarn.VCores]}, {"utilizedVirtualCores", 0},
+		{"appsSubmitted", n.submitted}, {"appsCompleted", n.completed}, {"appsPending", n.pending},
+		{"appsRunning", n.running}, {"appsFailed", n.failed}, {"appsKilled", n.killed},
+		{"reservedMB", reserved[yarn.Memory]}, {"availableMB", free[yarn.Memory]}, {"allocatedMB", used[yarn.Memory]},
+		{"pendingMB", pending[yarn.Memory]},
+		{"reservedVirtualCores", reserved[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]},
+		{"allocatedVirtualCores", used[yarn.VCores]}, {"pendingVirtualCores", pending[yarn.VCores]},
+		{"containersAllocated", containers}, {"containersReserved", v.State.Reservations.Len()},
+		{"containersPending", n.asked},
+		{"totalMB", total[yarn.Memory]}, {"utilizedMB", 0}, {"totalVirtualCores", total[yarn.VCores]},
+		{"utilizedVirtualCores", 0},
 		{"utilizedMBPercent", 0}, {"utilizedVirtualCoresPercent", 0}, {"rmSchedulerBusyPercent", 0},
 	}
 	doc = append(doc, v.nodeCounts()...)
 	doc = append(doc, obj{
 		{"containerAssignedPerSecond", 0},
-		{"totalUsedResourcesAcrossPartition", v.wsResource(all.Used.Sub(all.Reserved))}, {"totalClusterResourcesAcrossPartition", v.wsResource(v.State.Meta.Cluster)}, {"totalReservedResourcesAcrossPartition", v.wsResource(all.Reserved)},
-		{"totalAllocatedContainersAcrossPartition", containers}, {"crossPartitionMetricsAvailable", true}, {"rmEventQueueSize", 0}, {"schedulerEventQueueSize", 0},
+		{"totalUsedResourcesAcrossPartition", v.wsResource(all.Used.Sub(all.Reserved))},
+		{"totalClusterResourcesAcrossPartition", v.wsResource(v.State.Meta.Cluster)},
+		{"totalReservedResourcesAcrossPartition", v.wsResource(all.Reserved)},
+		{"totalAllocatedContainersAcrossPartition", containers}, {"crossPartitionMetricsAvailable", true},
+		{"rmEventQueueSize", 0}, {"schedulerEventQueueSize", 0},
 	}...)
 	return s.writeWS(c, "clusterMetrics", doc)
 }
@@ -124,7 +140,8 @@ func (v *docs) nodeCounts() obj {
 	}
 	return obj{
 		{"totalNodes", total}, {"lostNodes", by[yarn.NodeLost]}, {"unhealthyNodes", by[yarn.NodeUnhealthy]},
-		{"decommissioningNodes", by[yarn.NodeDecommissioning]}, {"decommissionedNodes", by[yarn.NodeDecommissioned]}, {"rebootedNodes", by[yarn.NodeRebooted]},
+		{"decommissioningNodes", by[yarn.NodeDecommissioning]}, {"decommissionedNodes", by[yarn.NodeDecommissioned]},
+		{"rebootedNodes", by[yarn.NodeRebooted]},
 		{"activeNodes", by[yarn.NodeRunning]}, {"shutdownNodes", by[yarn.NodeShutdown]},
 	}
 }
@@ -137,10 +154,12 @@ func (v *docs) wsResource(r yarn.Resource) *shared {
 	}
 	infos := make([]obj, 0, len(v.Kinds))
 	for i, name := range v.Kinds {
-		infos = append(infos, obj{{"attributes", obj{}}, {"maximumAllocation", int64(math.MaxInt64)}, {"minimumAllocation", 0},
+		infos = append(infos, obj{{"attributes", obj{}}, {"maximumAllocation", int64(math.MaxInt64)},
+			{"minimumAllocation", 0},
 			{"name", name}, {"resourceType", "COUNTABLE"}, {"units", v.unit(i)}, {"value", r[i]}})
 	}
-	out := share(obj{{"memory", r[yarn.Memory]}, {"vCores", r[yarn.VCores]}, {"resourceInformations", obj{{"resourceInformation", infos}}}})
+	out := share(obj{{"memory", r[yarn.Memory]}, {"vCores", r[yarn.VCores]},
+		{"resourceInformations", obj{{"resourceInformation", infos}}}})
 	if len(v.sizes) < maxSizes {
 		v.sizes[r] = out
 	}

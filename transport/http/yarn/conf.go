@@ -26,11 +26,16 @@ const schedConf = "/scheduler-conf"
 
 func (s *API) schedConfRoutes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Pattern: wsRoot + schedConf, Class: auth.ClassRead, Query: route.AnyQuery, Handle: s.wsGetConf},
-		{Method: http.MethodPut, Pattern: wsRoot + schedConf, Class: auth.ClassWrite, Query: route.AnyQuery, Handle: s.wsPutConf},
-		{Method: http.MethodGet, Pattern: wsRoot + schedConf + "/version", Class: auth.ClassRead, Query: route.AnyQuery, Handle: s.wsConfVersion},
-		{Method: http.MethodGet, Pattern: wsRoot + schedConf + "/format", Class: auth.ClassRead, Query: route.AnyQuery, Handle: s.wsConfFormat},
-		{Method: http.MethodPost, Pattern: wsRoot + schedConf + "/validate", Class: auth.ClassRead, Query: route.AnyQuery, Handle: s.wsValidateConf},
+		{Method: http.MethodGet, Pattern: wsRoot + schedConf, Class: auth.ClassRead, Query: route.AnyQuery,
+			Handle: s.wsGetConf},
+		{Method: http.MethodPut, Pattern: wsRoot + schedConf, Class: auth.ClassWrite, Query: route.AnyQuery,
+			Handle: s.wsPutConf},
+		{Method: http.MethodGet, Pattern: wsRoot + schedConf + "/version", Class: auth.ClassRead, Query: route.AnyQuery,
+			Handle: s.wsConfVersion},
+		{Method: http.MethodGet, Pattern: wsRoot + schedConf + "/format", Class: auth.ClassRead, Query: route.AnyQuery,
+			Handle: s.wsConfFormat},
+		{Method: http.MethodPost, Pattern: wsRoot + schedConf + "/validate", Class: auth.ClassRead, Query: route.AnyQuery,
+			Handle: s.wsValidateConf},
 	}
 }
 
@@ -99,7 +104,8 @@ func (s *API) schedUpdate(c *route.Call) (*schedUpdate, error) {
 		}
 	}
 	if err != nil {
-		return nil, &remoteError{http.StatusBadRequest, webApplication, "the body is not a sched-conf document: " + err.Error()}
+		return nil, &remoteError{http.StatusBadRequest, webApplication,
+			"the body is not a sched-conf document: " + err.Error()}
 	}
 	return u, nil
 }
@@ -259,7 +265,9 @@ func (s *API) wsPutConf(c *route.Call) error {
 		if err != nil {
 			return err
 		}
-		_, _, err = route.Do[*input.SetQueuesReply](c, &input.SetQueues{Properties: props, IfVersion: version, User: user, Groups: groups, Author: s.requested(c), Comment: "PUT " + wsRoot + schedConf})
+		_, _, err = route.Do[*input.SetQueuesReply](c,
+			&input.SetQueues{Properties: props, IfVersion: version, User: user, Groups: groups, Author: s.requested(c),
+				Comment: "PUT " + wsRoot + schedConf})
 		var fault *input.Refusal
 		switch {
 		case err == nil:
@@ -271,7 +279,8 @@ func (s *API) wsPutConf(c *route.Call) error {
 		case fault.Reason == input.VersionConflict && attempt < 3 && c.R.Header.Get(api.HeaderKey) == "":
 			continue // another change came first: apply this one to its result
 		}
-		return s.plain(c, http.StatusBadRequest, "Failed to re-init queues : "+strings.Join(append([]string{fault.What}, fault.Details...), "; "))
+		return s.plain(c, http.StatusBadRequest,
+			"Failed to re-init queues : "+strings.Join(append([]string{fault.What}, fault.Details...), "; "))
 	}
 }
 
@@ -313,7 +322,8 @@ func (s *API) wsConfVersion(c *route.Call) error {
 
 // wsConfFormat refuses: in YARN this read empties the configuration store.
 func (s *API) wsConfFormat(c *route.Call) error {
-	return s.plain(c, http.StatusBadRequest, "the configuration is replicated and has no store to format: \"rmd conf rollback\" goes back to an earlier version")
+	return s.plain(c, http.StatusBadRequest,
+		"the configuration is replicated and has no store to format: \"rmd conf rollback\" goes back to an earlier version")
 }
 
 // wsValidateConf shows the configuration that the change would lead to, if it is valid.
@@ -329,7 +339,8 @@ func (s *API) wsValidateConf(c *route.Call) error {
 	var invalid *capacity.Invalid
 	var refused refusedConf
 	if errors.As(err, &invalid) || errors.As(err, &refused) {
-		return s.plain(c, http.StatusBadRequest, "CapacityScheduler configuration validation failed:java.io.IOException: Failed to re-init queues : "+err.Error())
+		return s.plain(c, http.StatusBadRequest,
+			"CapacityScheduler configuration validation failed:java.io.IOException: Failed to re-init queues : "+err.Error())
 	}
 	if err != nil {
 		return err
@@ -351,5 +362,6 @@ func (v *docs) mayReplace(props []input.Property) error {
 	if err != nil {
 		return err
 	}
-	return conf.Validate(v.Conf, func(path string) bool { return view.QueueHasApps(v.State, path) }, func(path string) bool { return view.QueueStopped(v.State, path) })
+	return conf.Validate(v.Conf, func(path string) bool { return view.QueueHasApps(v.State, path) },
+		func(path string) bool { return view.QueueStopped(v.State, path) })
 }

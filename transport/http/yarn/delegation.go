@@ -101,7 +101,8 @@ func (s *Service) getToken(ctx context.Context, c *ipc.Call, w http.ResponseWrit
 	if err != nil {
 		return err
 	}
-	text := token.Token{Kind: p.GetKind(), Service: p.GetService(), Identifier: p.GetIdentifier(), Password: p.GetPassword()}.URLString()
+	text := token.Token{Kind: p.GetKind(), Service: p.GetService(), Identifier: p.GetIdentifier(),
+		Password: p.GetPassword()}.URLString()
 	return answer(w, r, http.StatusOK, delegationDoc{Token: text, Renewer: doc.Renewer, Owner: d.Owner, Kind: p.GetKind(),
 		Expires: uint64(t.ExpiresMillis), Max: uint64(d.MaxMillis)})
 }
@@ -137,7 +138,8 @@ func (s *Service) cancelToken(ctx context.Context, c *ipc.Call, w http.ResponseW
 	if err != nil {
 		return err
 	}
-	if _, err := s.cfg.Client.CancelDelegationToken(ctx, c, &proto.CancelDelegationTokenRequestProto{Token: p}); err != nil {
+	if _, err := s.cfg.Client.CancelDelegationToken(ctx, c,
+		&proto.CancelDelegationTokenRequestProto{Token: p}); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusOK)

@@ -48,7 +48,10 @@ func (h *fixture) secure() {
 		},
 		Admin: func(string) bool { return false },
 	}
-	g := auth.New(auth.DefaultConfig(), auth.Parts{Views: view.NewSource(views{h: h}, time.Now), Kerberos: k, Now: func() time.Time { return time.UnixMilli(h.now) }})
+	g := auth.New(auth.DefaultConfig(), auth.Parts{Views: view.NewSource(views{h: h}, time.Now), Kerberos: k,
+		Now: func() time.Time {
+			return time.UnixMilli(h.now)
+		}})
 	h.srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.RemoteAddr = "10.0.0.1:1" // another machine's programs must log in
 		r, err := g.Identify(w.Header(), r, false)
@@ -93,11 +96,14 @@ func TestDelegationTokens(t *testing.T) {
 		Max                         int64 `json:"max-validity"`
 	}
 	r := ask(http.MethodPost, path, `{"renewer":"rick"}`, "ann").want(t, http.StatusOK)
-	if err := json.Unmarshal([]byte(r.body), &doc); err != nil || doc.Renewer != "rick" || doc.Owner != "ann" || doc.Kind != token.KindDelegation || doc.Expires <= h.now || doc.Max <= doc.Expires {
+	if err := json.Unmarshal([]byte(r.body), &doc); err != nil || doc.Renewer != "rick" || doc.Owner != "ann" ||
+		doc.Kind != token.KindDelegation || doc.Expires <= h.now || doc.Max <= doc.Expires {
 		t.Fatalf("the answer is %s, %v", r.body, err)
 	}
-	h.do(http.MethodPost, path, "<delegation-token><renewer>rick</renewer></delegation-token>", "Content-Type", asXML, "Accept", asXML, ticket("ann")[0], ticket("ann")[1]).
-		want(t, http.StatusOK, "<delegation-token><token>", "</token><renewer>rick</renewer><owner>ann</owner><kind>RM_DELEGATION_TOKEN</kind><expiration-time>")
+	h.do(http.MethodPost, path, "<delegation-token><renewer>rick</renewer></delegation-token>", "Content-Type", asXML,
+		"Accept", asXML, ticket("ann")[0], ticket("ann")[1]).
+		want(t, http.StatusOK, "<delegation-token><token>",
+			"</token><renewer>rick</renewer><owner>ann</owner><kind>RM_DELEGATION_TOKEN</kind><expiration-time>")
 	as := ask(http.MethodPost, path+"?doAs=bob", `{"renewer":"rick"}`, "oozie").want(t, http.StatusOK, `"owner":"bob"`)
 	var proxied struct{ Token string }
 	_ = json.Unmarshal([]byte(as.body), &proxied)
@@ -111,21 +117,29 @@ func TestDelegationTokens(t *testing.T) {
 	h.now += 60_000
 	r = ask(http.MethodPost, expiration, "", "rick", held...).want(t, http.StatusOK)
 	var renewed map[string]int64
-	if err := json.Unmarshal([]byte(r.body), &renewed); err != nil || len(renewed) != 1 || renewed["expiration-time"] <= doc.Expires {
+	if err := json.Unmarshal([]byte(r.body), &renewed); err != nil || len(renewed) != 1 ||
+		renewed["expiration-time"] <= doc.Expires {
 		t.Errorf("renewed: %s, %v", r.body, err)
 	}
-	ask(http.MethodPost, expiration, "", "ann", held...).want(t, http.StatusForbidden, "ann tries to renew a token (RM_DELEGATION_TOKEN owner=ann", "with non-matching renewer rick")
-	ask(http.MethodDelete, path, "", "eve", held...).want(t, http.StatusForbidden, "eve is not authorized to cancel the token")
+	ask(http.MethodPost, expiration, "", "ann", held...).want(t, http.StatusForbidden,
+		"ann tries to renew a token (RM_DELEGATION_TOKEN owner=ann", "with non-matching renewer rick")
+	ask(http.MethodDelete, path, "", "eve", held...).want(t, http.StatusForbidden,
+		"eve is not authorized to cancel the token")
 	for _, c := range []struct {
 		method, path string
 	}{{http.MethodPost, expiration}, {http.MethodDelete, path}} {
-		ask(c.method, c.path, "", "ann").want(t, http.StatusBadRequest, "Header 'Hadoop-YARN-RM-Delegation-Token' containing encoded token not found", "BadRequestException")
-		ask(c.method, c.path, "", "ann", auth.TokenHeader, "%").want(t, http.StatusBadRequest, "Could not decode encoded token")
-		ask(c.method, c.path, "", "", held...).want(t, http.StatusForbidden, "Delegation token operations cannot be carried out using delegation token authentication.")
+		ask(c.method, c.path, "", "ann").want(t, http.StatusBadRequest,
+			"Header 'Hadoop-YARN-RM-Delegation-Token' containing encoded token not found", "BadRequestException")
+		ask(c.method, c.path, "", "ann", auth.TokenHeader, "%").want(t, http.StatusBadRequest,
+			"Could not decode encoded token")
+		ask(c.method, c.path, "", "", held...).want(t, http.StatusForbidden,
+			"Delegation token operations cannot be carried out using delegation token authentication.")
 		ask(c.method, c.path, "", "").want(t, http.StatusUnauthorized)
 	}
-	ask(http.MethodPost, path, `{"renewer":"rick"}`, "", held...).want(t, http.StatusForbidden, "cannot be carried out using delegation token authentication")
-	ask(http.MethodPost, path, `{"renewer":"rick"}`, "ann", held...).want(t, http.StatusForbidden, "cannot be carried out using delegation token authentication")
+	ask(http.MethodPost, path, `{"renewer":"rick"}`, "", held...).want(t, http.StatusForbidden,
+		"cannot be carried out using delegation token authentication")
+	ask(http.MethodPost, path, `{"renewer":"rick"}`, "ann", held...).want(t, http.StatusForbidden,
+		"cannot be carried out using delegation token authentication")
 	ask(http.MethodPut, path, "", "ann").want(t, http.StatusNotFound)
 
 	if r := ask(http.MethodDelete, path, "", "ann", held...).want(t, http.StatusOK); r.body != "" {
@@ -139,9 +153,11 @@ func TestDelegationTokens(t *testing.T) {
 func TestDelegationTokensWithoutKerberos(t *testing.T) {
 	h := newFixture(t)
 	for _, c := range []struct{ method, path string }{
-		{http.MethodPost, "/ws/v1/cluster/delegation-token"}, {http.MethodPost, "/ws/v1/cluster/delegation-token/expiration"}, {http.MethodDelete, "/ws/v1/cluster/delegation-token"},
+		{http.MethodPost, "/ws/v1/cluster/delegation-token"}, {http.MethodPost, "/ws/v1/cluster/delegation-token/expiration"},
+		{http.MethodDelete, "/ws/v1/cluster/delegation-token"},
 	} {
-		r := h.do(c.method, c.path+"?user.name=ann", `{"renewer":"rick"}`, "Content-Type", asJSON).want(t, http.StatusForbidden)
+		r := h.do(c.method, c.path+"?user.name=ann", `{"renewer":"rick"}`, "Content-Type", asJSON).want(t,
+			http.StatusForbidden)
 		if want := "Delegation token operations can only be carried out on a Kerberos authenticated channel. Expected auth type is kerberos, got type simple"; r.body != want {
 			t.Errorf("%s %s: %s, want %s", c.method, c.path, r.body, want)
 		}

@@ -101,10 +101,13 @@ func (d *submission) context() (*proto.ApplicationSubmissionContextProto, error)
 		return nil, err
 	}
 	out := &proto.ApplicationSubmissionContextProto{
-		ApplicationId: wire.ApplicationIDProto(id), ApplicationName: wire.Optional(d.Name), Queue: wire.Optional(d.Queue), AmContainerSpec: container,
-		CancelTokensWhenComplete: d.CancelTokens, UnmanagedAm: &d.Unmanaged, MaxAppAttempts: &d.MaxAttempts, ApplicationType: wire.Optional(d.Type),
-		KeepContainersAcrossApplicationAttempts: &d.KeepContainers, ApplicationTags: d.Tags.Tag, AttemptFailuresValidityInterval: d.Validity,
-		NodeLabelExpression: wire.Optional(d.NodeLabel),
+		ApplicationId: wire.ApplicationIDProto(id), ApplicationName: wire.Optional(d.Name), Queue: wire.Optional(d.Queue),
+		AmContainerSpec:          container,
+		CancelTokensWhenComplete: d.CancelTokens, UnmanagedAm: &d.Unmanaged, MaxAppAttempts: &d.MaxAttempts,
+		ApplicationType:                         wire.Optional(d.Type),
+		KeepContainersAcrossApplicationAttempts: &d.KeepContainers, ApplicationTags: d.Tags.Tag,
+		AttemptFailuresValidityInterval: d.Validity,
+		NodeLabelExpression:             wire.Optional(d.NodeLabel),
 	}
 	if d.Priority != nil {
 		out.Priority = wire.PriorityProto(*d.Priority)
@@ -113,11 +116,13 @@ func (d *submission) context() (*proto.ApplicationSubmissionContextProto, error)
 		out.Resource = &proto.ResourceProto{Memory: &d.Resource.Memory, VirtualCores: &d.Resource.VCores}
 	}
 	if d.AMNodeLabel != "" && d.Resource != nil { // YARN then makes a request for the AM itself
-		out.AmContainerResourceRequest = []*proto.ResourceRequestProto{{Priority: wire.PriorityProto(0), ResourceName: new(yarn.Any), NumContainers: new(int32(1)),
-			Capability: out.Resource, NodeLabelExpression: &d.AMNodeLabel}}
+		out.AmContainerResourceRequest = []*proto.ResourceRequestProto{
+			{Priority: wire.PriorityProto(0), ResourceName: new(yarn.Any), NumContainers: new(int32(1)),
+				Capability: out.Resource, NodeLabelExpression: &d.AMNodeLabel}}
 	}
 	if l := d.Logs; l != nil {
-		out.LogAggregationContext = &proto.LogAggregationContextProto{IncludePattern: wire.Optional(l.Include), ExcludePattern: wire.Optional(l.Exclude),
+		out.LogAggregationContext = &proto.LogAggregationContextProto{IncludePattern: wire.Optional(l.Include),
+			ExcludePattern:           wire.Optional(l.Exclude),
 			RolledLogsIncludePattern: wire.Optional(l.RolledInclude), RolledLogsExcludePattern: wire.Optional(l.RolledExclude),
 			LogAggregationPolicyClassName: wire.Optional(l.Policy), LogAggregationPolicyParameters: wire.Optional(l.Parameters)}
 	}
@@ -148,7 +153,8 @@ func (l *launch) context() (*proto.ContainerLaunchContextProto, error) {
 		if !ok {
 			return nil, fmt.Errorf("%q is not VIEW_APP or MODIFY_APP", e.Key)
 		}
-		out.Application_ACLs = append(out.Application_ACLs, &proto.ApplicationACLMapProto{AccessType: proto.ApplicationAccessTypeProto(kind).Enum(), Acl: &e.Value})
+		out.Application_ACLs = append(out.Application_ACLs,
+			&proto.ApplicationACLMapProto{AccessType: proto.ApplicationAccessTypeProto(kind).Enum(), Acl: &e.Value})
 	}
 	return out, l.credentials(out)
 }
@@ -195,8 +201,10 @@ func (r *localResource) proto() (*proto.LocalResourceProto, error) {
 	if p, err := strconv.ParseInt(u.Port(), 10, 32); err == nil {
 		port = int32(p)
 	}
-	out := &proto.LocalResourceProto{Resource: &proto.URLProto{Scheme: wire.Optional(u.Scheme), Host: wire.Optional(u.Hostname()), Port: &port, File: wire.Optional(u.Path)},
-		Size: &r.Size, Timestamp: &r.Timestamp, Type: proto.LocalResourceTypeProto(kind).Enum(), Visibility: proto.LocalResourceVisibilityProto(seen).Enum(), Pattern: wire.Optional(r.Pattern)}
+	out := &proto.LocalResourceProto{Resource: &proto.URLProto{Scheme: wire.Optional(u.Scheme),
+		Host: wire.Optional(u.Hostname()), Port: &port, File: wire.Optional(u.Path)},
+		Size: &r.Size, Timestamp: &r.Timestamp, Type: proto.LocalResourceTypeProto(kind).Enum(),
+		Visibility: proto.LocalResourceVisibilityProto(seen).Enum(), Pattern: wire.Optional(r.Pattern)}
 	if u.User != nil {
 		out.Resource.UserInfo = wire.Optional(u.User.String())
 	}

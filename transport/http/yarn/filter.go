@@ -18,7 +18,8 @@ var yarnStates = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING
 var finalStates = []string{"UNDEFINED", "SUCCEEDED", "FAILED", "KILLED", "ENDED"}
 
 // deSelections lists the parts that a caller may leave out of a list of applications.
-var deSelections = []string{"resourceRequests", "timeouts", "appNodeLabelExpression", "amNodeLabelExpression", "resourceInfo"}
+var deSelections = []string{"resourceRequests", "timeouts", "appNodeLabelExpression", "amNodeLabelExpression",
+	"resourceInfo"}
 
 // wsFilter is the filter of Hadoop's list of applications.
 type wsFilter struct {
@@ -34,7 +35,8 @@ type wsFilter struct {
 }
 
 func (s *API) wsAppFilter(c *route.Call, v *docs) (*wsFilter, error) {
-	f := &wsFilter{final: c.Query.Get("finalStatus"), types: route.Words(c.Query["applicationTypes"]), tags: route.Words(c.Query["applicationTags"])}
+	f := &wsFilter{final: c.Query.Get("finalStatus"), types: route.Words(c.Query["applicationTypes"]),
+		tags: route.Words(c.Query["applicationTags"])}
 	if f.final != "" && !slices.Contains(finalStates, f.final) {
 		return nil, wsIllegal("No enum constant org.apache.hadoop.yarn.api.records.FinalApplicationStatus." + f.final)
 	}
@@ -69,7 +71,8 @@ func wsAppStates(values []string) (map[string]bool, error) {
 	states := route.Words(values)
 	for w := range states { // the error may name any of several wrong words
 		if !slices.Contains(yarnStates, w) {
-			return nil, wsBad("Invalid application-state " + w + " specified. It should be one of [" + strings.Join(yarnStates, ", ") + "]")
+			return nil, wsBad("Invalid application-state " + w + " specified. It should be one of [" +
+				strings.Join(yarnStates, ", ") + "]")
 		}
 	}
 	return states, nil
@@ -84,7 +87,8 @@ func wsDeSelects(values []string) (map[string]bool, error) {
 			}
 			i := slices.IndexFunc(deSelections, func(d string) bool { return strings.EqualFold(d, w) })
 			if i < 0 {
-				return nil, wsBad("Invalid deSelects string " + w + " specified. It should be one of [" + strings.Join(deSelections, ", ") + "]")
+				return nil, wsBad("Invalid deSelects string " + w + " specified. It should be one of [" +
+					strings.Join(deSelections, ", ") + "]")
 			}
 			if out == nil {
 				out = map[string]bool{}
@@ -102,8 +106,10 @@ func (f *wsFilter) times(c *route.Call) error {
 		name, word string
 		to         *int64
 		def        int64
-	}{{"startedTimeBegin", "startedTimeBegin", &f.startedFrom, 0}, {"startedTimeEnd", "startedTimeEnd", &f.startedTo, 1<<63 - 1},
-		{"finishedTimeBegin", "finishTimeBegin", &f.finishedFrom, 0}, {"finishedTimeEnd", "finishTimeEnd", &f.finishedTo, 1<<63 - 1}} {
+	}{{"startedTimeBegin", "startedTimeBegin", &f.startedFrom, 0},
+		{"startedTimeEnd", "startedTimeEnd", &f.startedTo, 1<<63 - 1},
+		{"finishedTimeBegin", "finishTimeBegin", &f.finishedFrom, 0},
+		{"finishedTimeEnd", "finishTimeEnd", &f.finishedTo, 1<<63 - 1}} {
 		*b.to = b.def
 		text := c.Query.Get(b.name)
 		if text == "" {

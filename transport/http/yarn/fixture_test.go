@@ -81,7 +81,8 @@ func (h *fixture) admit(c *ipc.Caller, operation string) error {
 	if h.Admin(c.User) {
 		return nil
 	}
-	return &ipc.Error{Class: ipc.ClassYarn, Message: "org.apache.hadoop.security.AccessControlException: User " + c.User + " doesn't have permission to call '" + operation + "'"}
+	return &ipc.Error{Class: ipc.ClassYarn, Message: "org.apache.hadoop.security.AccessControlException: User " + c.User +
+		" doesn't have permission to call '" + operation + "'"}
 }
 
 // noFiles stands for the files of admin, which calls about labels do not read.
@@ -106,13 +107,20 @@ func newFixtureAt(t *testing.T, node string, more []input.Property, own ...func(
 	h := &fixture{t: t, planner: p, now: 1_780_000_000_000}
 	const prefix = "yarn.scheduler.capacity."
 	entropy := make([]byte, 32)
-	h.must(&input.InitCluster{ClusterID: "c", ClusterTimestamp: h.now, Entropy: entropy, Properties: append([]input.Property{
-		{Name: prefix + "root.queues", Value: "default,batch"}, {Name: prefix + "root.default.capacity", Value: "50"}, {Name: prefix + "root.batch.capacity", Value: "50"},
-		{Name: prefix + "maximum-am-resource-percent", Value: "1"}, {Name: prefix + "root.default.user-limit-factor", Value: "10"},
-		{Name: "yarn.acl.enable", Value: "true"}, {Name: "yarn.admin.acl", Value: "root"}, {Name: prefix + "root.acl_submit_applications", Value: "ann"}, {Name: prefix + "root.acl_administer_queue", Value: "root"},
-		{Name: "yarn.cluster.max-application-priority", Value: "10"}, {Name: "yarn.resourcemanager.am.max-attempts", Value: "4"}}, more...)})
+	h.must(&input.InitCluster{ClusterID: "c", ClusterTimestamp: h.now, Entropy: entropy,
+		Properties: append([]input.Property{
+			{Name: prefix + "root.queues", Value: "default,batch"}, {Name: prefix + "root.default.capacity", Value: "50"},
+			{Name: prefix + "root.batch.capacity", Value: "50"},
+			{Name: prefix + "maximum-am-resource-percent", Value: "1"},
+			{Name: prefix + "root.default.user-limit-factor", Value: "10"},
+			{Name: "yarn.acl.enable", Value: "true"}, {Name: "yarn.admin.acl", Value: "root"},
+			{Name: prefix + "root.acl_submit_applications", Value: "ann"},
+			{Name: prefix + "root.acl_administer_queue", Value: "root"},
+			{Name: "yarn.cluster.max-application-priority", Value: "10"},
+			{Name: "yarn.resourcemanager.am.max-attempts", Value: "4"}}, more...)})
 	h.must(&input.Tick{Entropy: entropy})
-	h.must(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Address: node, Rack: "/r", Total: yarn.NewResource(65536, 64)})
+	h.must(&input.RegisterNode{ID: yarn.NodeID{Host: "n1", Port: 1}, Address: node, Rack: "/r",
+		Total: yarn.NewResource(65536, 64)})
 	c := client.DefaultConfig()
 	c.Logger, c.Submitter, c.Reader, c.Access, c.Queues, c.WebURL = hclog.NewNullLogger(), h, h, h, h, "http://rm1:8088"
 	c.Now = func() time.Time { return time.UnixMilli(h.now) }
@@ -190,7 +198,9 @@ func (h *fixture) do(method, path, body string, headers ...string) reply {
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
 	}
-	c := http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c := http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	resp, err := c.Do(req)
 	if err != nil {
 		h.t.Fatal(err)

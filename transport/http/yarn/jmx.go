@@ -111,8 +111,10 @@ func (s *API) beans(c *route.Call, v *docs) []bean {
 	host, _ := os.Hostname()
 	out := []bean{
 		{rmBean + "ClusterMetrics", "ClusterMetrics", v.clusterBean(host)},
-		{rmBean + "RMNMInfo", "org.apache.hadoop.yarn.server.resourcemanager.RMNMInfo", obj{{"LiveNodeManagers", v.liveNodes(s.nowMillis(v))}}},
-		{rmBean + "RMInfo", "org.apache.hadoop.yarn.server.resourcemanager.RMInfo", obj{{"State", strings.ToLower(s.haState())}, {"SecurityEnabled", false}, {"HostAndPort", c.R.Host}}},
+		{rmBean + "RMNMInfo", "org.apache.hadoop.yarn.server.resourcemanager.RMNMInfo",
+			obj{{"LiveNodeManagers", v.liveNodes(s.nowMillis(v))}}},
+		{rmBean + "RMInfo", "org.apache.hadoop.yarn.server.resourcemanager.RMInfo",
+			obj{{"State", strings.ToLower(s.haState())}, {"SecurityEnabled", false}, {"HostAndPort", c.R.Host}}},
 	}
 	out = append(out, jvmBeans(host)...)
 	if v.Conf == nil {
@@ -138,11 +140,16 @@ func (v *docs) clusterBean(host string) obj {
 	by := v.NodesByState()
 	total := v.State.Meta.Cluster
 	return obj{{"tag.ClusterMetrics", "ResourceManager"}, {"tag.Context", "yarn"}, {"tag.Hostname", host},
-		{"AMContainerAllocationDelayNumOps", 0}, {"AMContainerAllocationDelayAvgTime", 0.0}, {"AMLaunchDelayNumOps", 0}, {"AMLaunchDelayAvgTime", 0.0}, {"AMRegisterDelayNumOps", 0}, {"AMRegisterDelayAvgTime", 0.0},
-		{"CapabilityMB", total[yarn.Memory]}, {"CapabilityVirtualCores", total[yarn.VCores]}, {"ContainerAssignedPerSecond", 0},
-		{"NumActiveNMs", by[yarn.NodeRunning]}, {"NumDecommissionedNMs", by[yarn.NodeDecommissioned]}, {"NumDecommissioningNMs", by[yarn.NodeDecommissioning]}, {"NumLostNMs", by[yarn.NodeLost]},
-		{"NumRebootedNMs", by[yarn.NodeRebooted]}, {"NumShutdownNMs", by[yarn.NodeShutdown]}, {"NumUnhealthyNMs", by[yarn.NodeUnhealthy]},
-		{"RmDispatcherEventQueueSize", 0}, {"RmEventProcCPUAvg", 0}, {"RmEventProcCPUMax", 0}, {"SchedulerDispatcherEventQueueSize", 0}, {"UtilizedMB", 0}, {"UtilizedVirtualCores", 0}}
+		{"AMContainerAllocationDelayNumOps", 0}, {"AMContainerAllocationDelayAvgTime", 0.0}, {"AMLaunchDelayNumOps", 0},
+		{"AMLaunchDelayAvgTime", 0.0}, {"AMRegisterDelayNumOps", 0}, {"AMRegisterDelayAvgTime", 0.0},
+		{"CapabilityMB", total[yarn.Memory]}, {"CapabilityVirtualCores", total[yarn.VCores]},
+		{"ContainerAssignedPerSecond", 0},
+		{"NumActiveNMs", by[yarn.NodeRunning]}, {"NumDecommissionedNMs", by[yarn.NodeDecommissioned]},
+		{"NumDecommissioningNMs", by[yarn.NodeDecommissioning]}, {"NumLostNMs", by[yarn.NodeLost]},
+		{"NumRebootedNMs", by[yarn.NodeRebooted]}, {"NumShutdownNMs", by[yarn.NodeShutdown]},
+		{"NumUnhealthyNMs", by[yarn.NodeUnhealthy]},
+		{"RmDispatcherEventQueueSize", 0}, {"RmEventProcCPUAvg", 0}, {"RmEventProcCPUMax", 0},
+		{"SchedulerDispatcherEventQueueSize", 0}, {"UtilizedMB", 0}, {"UtilizedVirtualCores", 0}}
 }
 
 // liveNodes returns the list of nodes as a JSON text, as YARN does.
@@ -150,8 +157,10 @@ func (v *docs) liveNodes(now int64) string {
 	list := []obj{}
 	for _, slot := range v.Nodes(func(n *state.Node) bool { return n.State.Usable() || n.State == yarn.NodeUnhealthy }) {
 		n := v.State.Nodes.Get(slot)
-		list = append(list, obj{{"HostName", n.ID.Host}, {"Rack", n.Rack}, {"State", n.State.String()}, {"NodeId", n.ID.String()}, {"NodeHTTPAddress", view.HTTPAddress(n)},
-			{"LastHealthUpdate", n.HeardMillis(now)}, {"HealthReport", n.Report}, {"NodeManagerVersion", n.Version}, {"NumContainers", n.Count},
+		list = append(list, obj{{"HostName", n.ID.Host}, {"Rack", n.Rack}, {"State", n.State.String()},
+			{"NodeId", n.ID.String()}, {"NodeHTTPAddress", view.HTTPAddress(n)},
+			{"LastHealthUpdate", n.HeardMillis(now)}, {"HealthReport", n.Report}, {"NodeManagerVersion", n.Version},
+			{"NumContainers", n.Count},
 			{"UsedMemoryMB", n.Allocated[yarn.Memory]}, {"AvailableMemoryMB", n.Unallocated()[yarn.Memory]}})
 	}
 	var b bytes.Buffer
@@ -166,13 +175,20 @@ func jvmBeans(host string) []bean {
 	mb := func(n uint64) float64 { return view.Round(float64(n) / (1 << 20)) }
 	other := m.Sys - m.HeapSys
 	return []bean{
-		{rmBean + "JvmMetrics", "JvmMetrics", obj{{"tag.Context", "jvm"}, {"tag.ProcessName", "ResourceManager"}, {"tag.SessionId", nil}, {"tag.Hostname", host},
-			{"MemNonHeapUsedM", mb(other)}, {"MemNonHeapCommittedM", mb(other)}, {"MemNonHeapMaxM", -1.0}, {"MemHeapUsedM", mb(m.HeapInuse)}, {"MemHeapCommittedM", mb(m.HeapSys)}, {"MemHeapMaxM", mb(m.HeapSys)}, {"MemMaxM", mb(m.Sys)},
-			{"GcCount", int64(m.NumGC)}, {"GcTimeMillis", int64(m.PauseTotalNs / 1e6)}, {"GcNumWarnThresholdExceeded", 0}, {"GcNumInfoThresholdExceeded", 0}, {"GcTotalExtraSleepTime", 0},
-			{"ThreadsNew", 0}, {"ThreadsRunnable", runtime.NumGoroutine()}, {"ThreadsBlocked", 0}, {"ThreadsWaiting", 0}, {"ThreadsTimedWaiting", 0}, {"ThreadsTerminated", 0}}},
+		{rmBean + "JvmMetrics", "JvmMetrics", obj{{"tag.Context", "jvm"}, {"tag.ProcessName", "ResourceManager"},
+			{"tag.SessionId", nil}, {"tag.Hostname", host},
+			{"MemNonHeapUsedM", mb(other)}, {"MemNonHeapCommittedM", mb(other)}, {"MemNonHeapMaxM", -1.0},
+			{"MemHeapUsedM", mb(m.HeapInuse)}, {"MemHeapCommittedM", mb(m.HeapSys)}, {"MemHeapMaxM", mb(m.HeapSys)},
+			{"MemMaxM", mb(m.Sys)},
+			{"GcCount", int64(m.NumGC)}, {"GcTimeMillis", int64(m.PauseTotalNs / 1e6)}, {"GcNumWarnThresholdExceeded", 0},
+			{"GcNumInfoThresholdExceeded", 0}, {"GcTotalExtraSleepTime", 0},
+			{"ThreadsNew", 0}, {"ThreadsRunnable", runtime.NumGoroutine()}, {"ThreadsBlocked", 0}, {"ThreadsWaiting", 0},
+			{"ThreadsTimedWaiting", 0}, {"ThreadsTerminated", 0}}},
 		{"java.lang:type=Memory", "sun.management.MemoryImpl", obj{{"ObjectPendingFinalizationCount", 0},
-			{"HeapMemoryUsage", obj{{"committed", int64(m.HeapSys)}, {"init", 0}, {"max", int64(m.HeapSys)}, {"used", int64(m.HeapInuse)}}},
-			{"NonHeapMemoryUsage", obj{{"committed", int64(other)}, {"init", 0}, {"max", -1}, {"used", int64(other)}}}, {"Verbose", false}, {"ObjectName", "java.lang:type=Memory"}}},
+			{"HeapMemoryUsage", obj{{"committed", int64(m.HeapSys)}, {"init", 0}, {"max", int64(m.HeapSys)},
+				{"used", int64(m.HeapInuse)}}},
+			{"NonHeapMemoryUsage", obj{{"committed", int64(other)}, {"init", 0}, {"max", -1}, {"used", int64(other)}}},
+			{"Verbose", false}, {"ObjectName", "java.lang:type=Memory"}}},
 	}
 }
 
@@ -193,20 +209,39 @@ func (v *docs) queueBean(slot state.QueueSlot, i int, n *view.QueueSums, apps *a
 	return append(d, obj{
 		{"AMResourceLimitMB", am[yarn.Memory]}, {"AMResourceLimitVCores", am[yarn.VCores]},
 		{"AbsoluteUsedCapacity", view.FixedPercent(order.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used)) / 100},
-		{"GuaranteedAbsoluteCapacity", view.Percent(eff.AbsCapacity.Rat()) / 100}, {"GuaranteedCapacity", view.Percent(eff.Capacity.Rat()) / 100}, {"GuaranteedMB", eff.EffMin[yarn.Memory]}, {"GuaranteedVCores", eff.EffMin[yarn.VCores]},
-		{"MaxAbsoluteCapacity", view.Percent(eff.AbsMax.Rat()) / 100}, {"MaxCapacity", view.Percent(eff.MaxCapacity.Rat()) / 100}, {"MaxCapacityMB", eff.EffMax[yarn.Memory]}, {"MaxCapacityVCores", eff.EffMax[yarn.VCores]},
-		{"UsedAMResourceMB", q.AMUsed[yarn.Memory]}, {"UsedAMResourceVCores", q.AMUsed[yarn.VCores]}, {"UsedCapacity", usedPercent(v.Partition(0), slot, i) / 100},
-		{"ActiveApplications", int64(q.ActiveApps)}, {"ActiveUsers", int64(q.ActiveUsers)}, {"AggregateContainersAllocated", int64(ever.Containers())}, {"AggregateContainersPreempted", ever.Preempted.Containers + ever.Preempted.AMs}, {"AggregateContainersReleased", int64(ever.Released)},
-		{"AggregateMemoryMBPreempted", ever.Preempted.Size[yarn.Memory]}, {"AggregateMemoryMBSecondsPreempted", ever.Preempted.ResourceSeconds[yarn.Memory]},
-		{"AggregateNodeLocalContainersAllocated", ever.Allocated[yarn.NodeLocal]}, {"AggregateOffSwitchContainersAllocated", ever.Allocated[yarn.OffSwitch]}, {"AggregateRackLocalContainersAllocated", ever.Allocated[yarn.RackLocal]},
-		{"AggregateVcoreSecondsPreempted", ever.Preempted.ResourceSeconds[yarn.VCores]}, {"AggregateVcoresPreempted", ever.Preempted.Size[yarn.VCores]},
-		{"AllocatedContainers", q.Containers - n.Reservations[slot]}, {"AllocatedMB", used[yarn.Memory]}, {"AllocatedVCores", used[yarn.VCores]},
+		{"GuaranteedAbsoluteCapacity", view.Percent(eff.AbsCapacity.Rat()) / 100},
+		{"GuaranteedCapacity", view.Percent(eff.Capacity.Rat()) / 100}, {"GuaranteedMB", eff.EffMin[yarn.Memory]},
+		{"GuaranteedVCores", eff.EffMin[yarn.VCores]},
+		{"MaxAbsoluteCapacity", view.Percent(eff.AbsMax.Rat()) / 100},
+		{"MaxCapacity", view.Percent(eff.MaxCapacity.Rat()) / 100}, {"MaxCapacityMB", eff.EffMax[yarn.Memory]},
+		{"MaxCapacityVCores", eff.EffMax[yarn.VCores]},
+		{"UsedAMResourceMB", q.AMUsed[yarn.Memory]}, {"UsedAMResourceVCores", q.AMUsed[yarn.VCores]},
+		{"UsedCapacity", usedPercent(v.Partition(0), slot, i) / 100},
+		{"ActiveApplications", int64(q.ActiveApps)}, {"ActiveUsers", int64(q.ActiveUsers)},
+		{"AggregateContainersAllocated", int64(ever.Containers())},
+		{"AggregateContainersPreempted", ever.Preempted.Containers + ever.Preempted.AMs},
+		{"AggregateContainersReleased", int64(ever.Released)},
+		{"AggregateMemoryMBPreempted", ever.Preempted.Size[yarn.Memory]},
+		{"AggregateMemoryMBSecondsPreempted", ever.Preempted.ResourceSeconds[yarn.Memory]},
+		{"AggregateNodeLocalContainersAllocated", ever.Allocated[yarn.NodeLocal]},
+		{"AggregateOffSwitchContainersAllocated", ever.Allocated[yarn.OffSwitch]},
+		{"AggregateRackLocalContainersAllocated", ever.Allocated[yarn.RackLocal]},
+		{"AggregateVcoreSecondsPreempted", ever.Preempted.ResourceSeconds[yarn.VCores]},
+		{"AggregateVcoresPreempted", ever.Preempted.Size[yarn.VCores]},
+		{"AllocatedContainers", q.Containers - n.Reservations[slot]}, {"AllocatedMB", used[yarn.Memory]},
+		{"AllocatedVCores", used[yarn.VCores]},
 		{"AppAttemptFirstContainerAllocationDelayNumOps", 0}, {"AppAttemptFirstContainerAllocationDelayAvgTime", 0.0},
-		{"AppsCompleted", apps.all.completed}, {"AppsFailed", apps.all.failed}, {"AppsKilled", apps.all.killed}, {"AppsPending", apps.all.pending}, {"AppsRunning", apps.all.running}, {"AppsSubmitted", apps.all.submitted},
-		{"AvailableMB", free[yarn.Memory]}, {"AvailableVCores", free[yarn.VCores]}, {"PendingContainers", n.Outstanding[slot]}, {"PendingMB", q.Pending[yarn.Memory]}, {"PendingVCores", q.Pending[yarn.VCores]},
-		{"ReservedContainers", n.Reservations[slot]}, {"ReservedMB", q.Reserved[yarn.Memory]}, {"ReservedVCores", q.Reserved[yarn.VCores]},
-		{"UnmanagedAppsCompleted", apps.unmanaged.completed}, {"UnmanagedAppsFailed", apps.unmanaged.failed}, {"UnmanagedAppsKilled", apps.unmanaged.killed},
-		{"UnmanagedAppsPending", apps.unmanaged.pending}, {"UnmanagedAppsRunning", apps.unmanaged.running}, {"UnmanagedAppsSubmitted", apps.unmanaged.submitted},
+		{"AppsCompleted", apps.all.completed}, {"AppsFailed", apps.all.failed}, {"AppsKilled", apps.all.killed},
+		{"AppsPending", apps.all.pending}, {"AppsRunning", apps.all.running}, {"AppsSubmitted", apps.all.submitted},
+		{"AvailableMB", free[yarn.Memory]}, {"AvailableVCores", free[yarn.VCores]},
+		{"PendingContainers", n.Outstanding[slot]}, {"PendingMB", q.Pending[yarn.Memory]},
+		{"PendingVCores", q.Pending[yarn.VCores]},
+		{"ReservedContainers", n.Reservations[slot]}, {"ReservedMB", q.Reserved[yarn.Memory]},
+		{"ReservedVCores", q.Reserved[yarn.VCores]},
+		{"UnmanagedAppsCompleted", apps.unmanaged.completed}, {"UnmanagedAppsFailed", apps.unmanaged.failed},
+		{"UnmanagedAppsKilled", apps.unmanaged.killed},
+		{"UnmanagedAppsPending", apps.unmanaged.pending}, {"UnmanagedAppsRunning", apps.unmanaged.running},
+		{"UnmanagedAppsSubmitted", apps.unmanaged.submitted},
 	}...)
 }
 

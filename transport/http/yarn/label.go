@@ -34,7 +34,8 @@ func (v *docs) listedLabels() []state.LabelSlot {
 		}
 		return true
 	})
-	slices.SortFunc(out, func(x, y state.LabelSlot) int { return strings.Compare(v.State.Labels.Name(x), v.State.Labels.Name(y)) })
+	slices.SortFunc(out,
+		func(x, y state.LabelSlot) int { return strings.Compare(v.State.Labels.Name(x), v.State.Labels.Name(y)) })
 	return out
 }
 
@@ -91,7 +92,8 @@ func (s *API) wsLabelMappings(c *route.Call) error {
 	var list []obj
 	for _, id := range v.listedLabels() {
 		if len(nodes[id]) > 0 && (len(asked) == 0 || slices.Contains(asked, v.State.Labels.Name(id))) {
-			list = append(list, obj{{"key", v.wsLabel(id)}, {"value", obj{{"nodes", listOrText(nodes[id])}, v.wsPartitionInfo(id)}}})
+			list = append(list, obj{{"key", v.wsLabel(id)},
+				{"value", obj{{"nodes", listOrText(nodes[id])}, v.wsPartitionInfo(id)}}})
 		}
 	}
 	return s.writeBare(c, "labelsToNodesInfo", obj{{"labelsToNodes", javaMap(list)}})
@@ -152,7 +154,8 @@ func (v *docs) wsAppUsages(a *state.App) obj {
 		if u == (state.Use{}) && label != 0 {
 			continue
 		}
-		list = append(list, obj{{"partitionName", name}, {"used", v.wsResource(u.Used)}, {"reserved", v.wsResource(u.Reserved)},
+		list = append(list, obj{{"partitionName", name}, {"used", v.wsResource(u.Used)},
+			{"reserved", v.wsResource(u.Reserved)},
 			{"pending", v.wsResource(u.Pending)}, {"amUsed", v.wsResource(u.AMUsed)}, {"amLimit", none}, {"userAmLimit", none}})
 	}
 	return obj{{"resourceUsagesByPartition", list}}

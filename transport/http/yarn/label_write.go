@@ -15,9 +15,12 @@ import (
 // Admin has the calls of ResourceManagerAdministrationProtocol that are also available over HTTP.
 // admin.Service implements it.
 type Admin interface {
-	AddToClusterNodeLabels(context.Context, *ipc.Call, *proto.AddToClusterNodeLabelsRequestProto) (*proto.AddToClusterNodeLabelsResponseProto, error)
-	RemoveFromClusterNodeLabels(context.Context, *ipc.Call, *proto.RemoveFromClusterNodeLabelsRequestProto) (*proto.RemoveFromClusterNodeLabelsResponseProto, error)
-	ReplaceLabelsOnNode(context.Context, *ipc.Call, *proto.ReplaceLabelsOnNodeRequestProto) (*proto.ReplaceLabelsOnNodeResponseProto, error)
+	AddToClusterNodeLabels(context.Context, *ipc.Call,
+		*proto.AddToClusterNodeLabelsRequestProto) (*proto.AddToClusterNodeLabelsResponseProto, error)
+	RemoveFromClusterNodeLabels(context.Context, *ipc.Call,
+		*proto.RemoveFromClusterNodeLabelsRequestProto) (*proto.RemoveFromClusterNodeLabelsResponseProto, error)
+	ReplaceLabelsOnNode(context.Context, *ipc.Call,
+		*proto.ReplaceLabelsOnNodeRequestProto) (*proto.ReplaceLabelsOnNodeResponseProto, error)
 }
 
 // labelWrite is a handler that changes labels.
@@ -52,7 +55,8 @@ func ForAdministrators(r *http.Request) bool {
 
 // changeLabels answers a change of labels. As in YARN, the static user may make the change if
 // yarn.admin.acl allows it.
-func (s *Service) changeLabels(ctx context.Context, w http.ResponseWriter, r *http.Request, write labelWrite, path string) error {
+func (s *Service) changeLabels(ctx context.Context, w http.ResponseWriter, r *http.Request, write labelWrite,
+	path string) error {
 	c := callOf(r)
 	err := write(s, ctx, c, w, r)
 	var e *ipc.Error
@@ -102,7 +106,8 @@ func (s *Service) addLabels(ctx context.Context, c *ipc.Call, w http.ResponseWri
 }
 
 func (s *Service) removeLabels(ctx context.Context, c *ipc.Call, _ http.ResponseWriter, r *http.Request) error {
-	_, err := s.cfg.Admin.RemoveFromClusterNodeLabels(ctx, c, &proto.RemoveFromClusterNodeLabelsRequestProto{NodeLabels: r.URL.Query()["labels"]})
+	_, err := s.cfg.Admin.RemoveFromClusterNodeLabels(ctx, c,
+		&proto.RemoveFromClusterNodeLabelsRequestProto{NodeLabels: r.URL.Query()["labels"]})
 	return err
 }
 
@@ -136,7 +141,8 @@ func (s *Service) replaceLabels(ctx context.Context, c *ipc.Call, nodes []nodeTo
 		if err != nil {
 			return err
 		}
-		req.NodeToLabels = append(req.NodeToLabels, &proto.NodeIdToLabelsProto{NodeId: wire.NodeIDProto(id), NodeLabels: n.Labels})
+		req.NodeToLabels = append(req.NodeToLabels,
+			&proto.NodeIdToLabelsProto{NodeId: wire.NodeIDProto(id), NodeLabels: n.Labels})
 	}
 	_, err := s.cfg.Admin.ReplaceLabelsOnNode(ctx, c, req)
 	return err

@@ -25,7 +25,9 @@ func (s *API) logLevel(c *route.Call) error {
 		_, _ = fmt.Fprintln(c.W, "<html><title>Log Level</title><body><h1>Log Level</h1><p>give ?log=NAME</p></body></html>")
 		return nil
 	}
-	_, _ = fmt.Fprintf(c.W, "<html><title>Log Level</title><body><h1>Log Level</h1>\n<!-- OUTPUT -->Submitted Class Name: <b>%s</b><br />\n<!-- OUTPUT -->Log Class: <b>hclog</b><br />\n<!-- OUTPUT -->Effective Level: <b>%s</b><br />\n</body></html>\n",
+	_,
+		_ = fmt.Fprintf(c.W,
+		"<html><title>Log Level</title><body><h1>Log Level</h1>\n<!-- OUTPUT -->Submitted Class Name: <b>%s</b><br />\n<!-- OUTPUT -->Log Class: <b>hclog</b><br />\n<!-- OUTPUT -->Effective Level: <b>%s</b><br />\n</body></html>\n",
 		html.EscapeString(name), strings.ToUpper(s.log.GetLevel().String()))
 	return nil
 }

@@ -80,11 +80,15 @@ func (s *API) wsNode(c *route.Call) error {
 func (v *docs) wsNode(n *state.Node, now int64) obj {
 	free := n.Unallocated()
 	d := obj{
-		{"rack", n.Rack}, {"state", n.State.String()}, {"id", view.NodeName(n)}, {"nodeHostName", n.ID.Host}, {"nodeHTTPAddress", ""},
-		{"lastHealthUpdate", n.HeardMillis(now)}, {"version", n.Version}, {"healthReport", n.Report}, {"numContainers", n.Count},
-		{"usedMemoryMB", n.Allocated[yarn.Memory]}, {"availMemoryMB", free[yarn.Memory]}, {"usedVirtualCores", n.Allocated[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]},
+		{"rack", n.Rack}, {"state", n.State.String()}, {"id", view.NodeName(n)}, {"nodeHostName", n.ID.Host},
+		{"nodeHTTPAddress", ""},
+		{"lastHealthUpdate", n.HeardMillis(now)}, {"version", n.Version}, {"healthReport", n.Report},
+		{"numContainers", n.Count},
+		{"usedMemoryMB", n.Allocated[yarn.Memory]}, {"availMemoryMB", free[yarn.Memory]},
+		{"usedVirtualCores", n.Allocated[yarn.VCores]}, {"availableVirtualCores", free[yarn.VCores]},
 		{"memUtilization", 0.0}, {"cpuUtilization", 0.0},
-		{"numRunningOpportContainers", 0}, {"usedMemoryOpportGB", 0}, {"usedVirtualCoresOpport", 0}, {"numQueuedContainers", 0},
+		{"numRunningOpportContainers", 0}, {"usedMemoryOpportGB", 0}, {"usedVirtualCoresOpport", 0},
+		{"numQueuedContainers", 0},
 	}
 	if label := v.State.Labels.Name(n.Label); label != "" {
 		d = append(d, field{"nodeLabels", []string{label}})
@@ -92,8 +96,10 @@ func (v *docs) wsNode(n *state.Node, now int64) obj {
 	d = append(d, obj{
 		{"allocationTags", obj{}},
 		{"resourceUtilization", obj{{"nodePhysicalMemoryMB", 0}, {"nodeVirtualMemoryMB", 0}, {"nodeCPUUsage", 0.0},
-			{"aggregatedContainersPhysicalMemoryMB", 0}, {"aggregatedContainersVirtualMemoryMB", 0}, {"containersCPUUsage", 0.0}}},
-		{"usedResource", v.wsResource(n.Allocated)}, {"availableResource", v.wsResource(free)}, {"nodeAttributesInfo", obj{}}, {"totalResource", v.wsResource(n.Total)},
+			{"aggregatedContainersPhysicalMemoryMB", 0}, {"aggregatedContainersVirtualMemoryMB", 0},
+			{"containersCPUUsage", 0.0}}},
+		{"usedResource", v.wsResource(n.Allocated)}, {"availableResource", v.wsResource(free)}, {"nodeAttributesInfo", obj{}},
+		{"totalResource", v.wsResource(n.Total)},
 	}...)
 	if n.State.Usable() {
 		d[4].value = view.HTTPAddress(n)

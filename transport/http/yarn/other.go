@@ -50,7 +50,8 @@ func (s *API) wsQueueAccess(c *route.Call) error {
 		i = v.Configured(v.QueuePath(slot))
 	}
 	if i < 0 || !v.Conf.MayAdminister(i, caller) {
-		return wsForbidden("User=" + caller + " doesn't haven access to queue=" + queue + " so it cannot check ACLs for other users.")
+		return wsForbidden("User=" + caller + " doesn't haven access to queue=" + queue +
+			" so it cannot check ACLs for other users.")
 	}
 	if name == "" {
 		return wsIllegal("Null user")
@@ -66,13 +67,15 @@ func (s *API) wsQueueAccess(c *route.Call) error {
 	case "ADMINISTER_QUEUE":
 		allowed = v.Conf.MayAdminister(i, name)
 	default:
-		return wsBad("Specified queueAclType=" + kind + " is not a valid type, valid queue acl types={SUBMIT_APPLICATIONS/ADMINISTER_QUEUE}")
+		return wsBad("Specified queueAclType=" + kind +
+			" is not a valid type, valid queue acl types={SUBMIT_APPLICATIONS/ADMINISTER_QUEUE}")
 	}
 	why := ""
 	if !allowed {
 		why = "User=" + name + " doesn't have access to queue=" + queue + " with acl-type=" + kind
 	}
-	return s.writeBare(c, "rmQueueAclInfo", obj{{"allowed", strconv.FormatBool(allowed)}, {"user", name}, {"diagnostics", why}})
+	return s.writeBare(c, "rmQueueAclInfo", obj{{"allowed", strconv.FormatBool(allowed)}, {"user", name},
+		{"diagnostics", why}})
 }
 
 // wsReservations answers as YARN does if its ReservationSystem is off. Reservations of containers
@@ -105,8 +108,10 @@ func (s *API) wsOverview(c *route.Call) error {
 		}
 	}
 	return s.writeBare(c, "scheduler", obj{{"schedulerType", "Capacity Scheduler"}, {"schedulingResourceType", kinds},
-		{"minimumAllocation", texts(v.wsResource(v.Conf.MinAlloc).doc)}, {"maximumAllocation", texts(v.wsResource(v.State.Nodes.MaximumAllocation(v.Conf.MaxAlloc)).doc)},
-		{"applicationPriority", text(int64(v.Conf.MaxPriority))}, {"schedulerBusy", "0"}, {"rmDispatcherEventQueueSize", "0"}, {"schedulerDispatcherEventQueueSize", "0"}})
+		{"minimumAllocation", texts(v.wsResource(v.Conf.MinAlloc).doc)},
+		{"maximumAllocation", texts(v.wsResource(v.State.Nodes.MaximumAllocation(v.Conf.MaxAlloc)).doc)},
+		{"applicationPriority", text(int64(v.Conf.MaxPriority))}, {"schedulerBusy", "0"}, {"rmDispatcherEventQueueSize", "0"},
+		{"schedulerDispatcherEventQueueSize", "0"}})
 }
 
 // texts converts a document to one in which all values are texts and empty objects are nil, as

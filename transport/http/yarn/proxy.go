@@ -129,7 +129,8 @@ func subURL(base *url.URL, tail, query string) *url.URL {
 
 var (
 	errOwn  = errors.New("it is an address of this replica itself")
-	errLoop = errors.New("it sends its viewers back to where they come from: does it know all addresses of the ResourceManagers?")
+	errLoop = errors.New(
+		"it sends its viewers back to where they come from: does it know all addresses of the ResourceManagers?")
 )
 
 // relay fetches a page of a running AM. The AM accepts the request because it comes from this
@@ -203,7 +204,8 @@ func clip(s string) string { return s[:min(len(s), 100)] }
 
 // passed has the request headers that an AM gets, the same as with YARN's proxy.
 var passed = map[string]bool{"User-Agent": true, "Accept": true, "Accept-Encoding": true, "Accept-Language": true,
-	"Accept-Charset": true, "Content-Type": true, "Content-Length": true, "Origin": true, "Access-Control-Request-Method": true, "Access-Control-Request-Headers": true}
+	"Accept-Charset": true, "Content-Type": true, "Content-Length": true, "Origin": true,
+	"Access-Control-Request-Method": true, "Access-Control-Request-Headers": true}
 
 func passOn(h http.Header) {
 	for name := range h {

@@ -26,12 +26,14 @@ func TestProxyFollowsTheAM(t *testing.T) {
 	h.must(&input.RegisterAttempt{Attempt: id, Host: "am", TrackingURL: am.String() + "/ui"})
 	h.get(at).want(t, http.StatusOK, "GET /ui as [proxy-user=dr.who]")
 	h.get(at+"/").want(t, http.StatusOK, "GET /ui as")
-	h.get(at+"/jobs/1?a=b%26c&user.name=ann").want(t, http.StatusOK, "GET /ui/jobs/1?a=b%26c&user.name=ann as [proxy-user=ann]")
+	h.get(at+"/jobs/1?a=b%26c&user.name=ann").want(t, http.StatusOK,
+		"GET /ui/jobs/1?a=b%26c&user.name=ann as [proxy-user=ann]")
 	h.get("/proxy/redirect/"+id.App.String()+"/jobs").want(t, http.StatusOK, "GET /ui/jobs as")
 	h.get(at+"/a%2Fb/c%20d").want(t, http.StatusOK, "GET /ui/a%2Fb/c%20d as")
 	h.do(http.MethodPut, at+"/x", "some text").want(t, http.StatusOK, "PUT /ui/x", "with some text")
 	h.do(http.MethodHead, at, "").want(t, http.StatusOK)
-	if r := h.do(http.MethodPost, at, "x").want(t, http.StatusMethodNotAllowed); r.Header.Get("Allow") != "GET, HEAD, PUT" {
+	if r := h.do(http.MethodPost, at, "x").want(t,
+		http.StatusMethodNotAllowed); r.Header.Get("Allow") != "GET, HEAD, PUT" {
 		t.Errorf("Allow: %s", r.Header.Get("Allow"))
 	}
 	h.must(&input.FinishAttempt{Attempt: id, Final: yarn.FinalSucceeded, TrackingURL: "history:19888/jobhistory"})
@@ -47,7 +49,8 @@ func TestProxyUnknownApplication(t *testing.T) {
 	h := newFixture(t)
 	unknown := yarn.ApplicationID{ClusterTimestamp: 1, Seq: 2}.String()
 	h.get("/proxy/"+unknown).want(t, http.StatusNotFound, "Application "+unknown+" could not be found in RM.")
-	for _, path := range []string{"/proxy/", "/proxy/redirect/", "/proxy/nothing/x", "/proxy/" + strings.Repeat("x", 5000)} {
+	for _, path := range []string{"/proxy/", "/proxy/redirect/", "/proxy/nothing/x",
+		"/proxy/" + strings.Repeat("x", 5000)} {
 		if r := h.get(path).want(t, http.StatusNotFound, "is not an application"); len(r.body) > 200 {
 			t.Errorf("%d bytes are said of %.20s", len(r.body), path)
 		}
@@ -70,8 +73,10 @@ func TestProxyPassesFewHeaders(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 	})
 	id := h.registered(am.Host) // without scheme
-	r := h.get("/proxy/"+id.App.String()+"/?user.name=a%22b%3B", "Accept", "text/x-page", "User-Agent", "curl/8", "Origin", "http://o",
-		"Authorization", "Basic secret", "Cookie", "session=secret", "X-Forwarded-For", "1.2.3.4", "Referer", "http://secret/", "X-Rmd-User", "root",
+	r := h.get("/proxy/"+id.App.String()+"/?user.name=a%22b%3B", "Accept", "text/x-page", "User-Agent", "curl/8",
+		"Origin", "http://o",
+		"Authorization", "Basic secret", "Cookie", "session=secret", "X-Forwarded-For", "1.2.3.4", "Referer",
+		"http://secret/", "X-Rmd-User", "root",
 		"Connection", "Upgrade", "Upgrade", "websocket").want(t, http.StatusTeapot)
 	if r.Header.Get("Content-Type") != "text/x-page" {
 		t.Errorf("the page is told as %s", r.Header.Get("Content-Type"))
@@ -155,14 +160,17 @@ func TestProxyDoesNotCallItself(t *testing.T) {
 // answers with an error if a valid one cannot be fetched.
 func TestHostileTrackingURLs(t *testing.T) {
 	h := newFixture(t)
-	for _, text := range []string{"file:///etc/passwd", "javascript://x/%0aalert(1)", "ftp://h/", "gopher://h:70/", "http://", "http://:80/", "https:///x",
-		"http://a b/", "http://h\r\nX: y/", "://", "N/A", "n/a", "http://h:port/", "http://[::1/", "http://" + strings.Repeat("h", trackingMax)} {
+	for _, text := range []string{"file:///etc/passwd", "javascript://x/%0aalert(1)", "ftp://h/", "gopher://h:70/",
+		"http://", "http://:80/", "https:///x",
+		"http://a b/", "http://h\r\nX: y/", "://", "N/A", "n/a", "http://h:port/", "http://[::1/",
+		"http://" + strings.Repeat("h", trackingMax)} {
 		if u := trackingURL(text); u != nil {
 			t.Errorf("%.60q is taken for %s", text, u)
 		}
 	}
 	for text, want := range map[string]string{
-		"http://ann:secret@h:1/x": "http://h:1/x", "h:1": "http://h:1", "h": "http://h", "HTTPS://h/%2e%2e/": "https://h/%2e%2e/", "//h/x": "",
+		"http://ann:secret@h:1/x": "http://h:1/x", "h:1": "http://h:1", "h": "http://h",
+		"HTTPS://h/%2e%2e/": "https://h/%2e%2e/", "//h/x": "",
 	} {
 		got := ""
 		if u := trackingURL(text); u != nil {
@@ -179,12 +187,14 @@ func TestHostileTrackingURLs(t *testing.T) {
 	id := h.registered("file:///etc/passwd").App
 	h.get("/proxy/"+id.String()).to(t, "/cluster/app/"+id.String())
 	gone := h.registered("127.0.0.1:1").App
-	h.get("/proxy/"+gone.String()).want(t, http.StatusBadGateway, "the page of the ApplicationMaster at 127.0.0.1:1 cannot be shown")
+	h.get("/proxy/"+gone.String()).want(t, http.StatusBadGateway,
+		"the page of the ApplicationMaster at 127.0.0.1:1 cannot be shown")
 	over := h.registered("javascript:alert(1)")
 	h.must(&input.FinishAttempt{Attempt: over, Final: yarn.FinalSucceeded})
 	h.get("/proxy/"+over.App.String()).to(t, "/cluster/app/"+over.App.String())
 	am := master(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
-	h.do(http.MethodPut, "/proxy/"+h.registered(am.Host).App.String(), strings.Repeat("x", bodyMax+1)).want(t, http.StatusRequestEntityTooLarge)
+	h.do(http.MethodPut, "/proxy/"+h.registered(am.Host).App.String(), strings.Repeat("x", bodyMax+1)).want(t,
+		http.StatusRequestEntityTooLarge)
 }
 
 // TestBrokenPages checks that the service survives when an AM breaks the connection or changes the

@@ -21,8 +21,10 @@ const sandbox = "sandbox allow-scripts allow-forms allow-popups allow-downloads 
 // pages, data and files need. Other headers could affect the ResourceManager's own pages
 // (Set-Cookie, Service-Worker-Allowed, Clear-Site-Data, Strict-Transport-Security) or weaken the
 // policy.
-var returned = []string{"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Range",
-	"Accept-Ranges", "Cache-Control", "Expires", "Date", "Etag", "Last-Modified", "Vary", "Location", "Allow", "Retry-After"}
+var returned = []string{"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Disposition",
+	"Content-Range",
+	"Accept-Ranges", "Cache-Control", "Expires", "Date", "Etag", "Last-Modified", "Vary", "Location", "Allow",
+	"Retry-After"}
 
 var errUpgrade = errors.New("it changes the protocol, which is not passed on")
 
@@ -39,8 +41,10 @@ func (p sandboxed) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = got.Body.Close()
 		return nil, errUpgrade
 	}
-	out := &http.Response{Status: got.Status, StatusCode: got.StatusCode, Proto: got.Proto, ProtoMajor: got.ProtoMajor, ProtoMinor: got.ProtoMinor,
-		Header: http.Header{}, Body: got.Body, ContentLength: got.ContentLength, TransferEncoding: got.TransferEncoding, Request: r}
+	out := &http.Response{Status: got.Status, StatusCode: got.StatusCode, Proto: got.Proto, ProtoMajor: got.ProtoMajor,
+		ProtoMinor: got.ProtoMinor,
+		Header:     http.Header{}, Body: got.Body, ContentLength: got.ContentLength,
+		TransferEncoding: got.TransferEncoding, Request: r}
 	for _, name := range returned {
 		if v := got.Header[name]; v != nil {
 			out.Header[name] = v
@@ -82,7 +86,8 @@ var (
 )
 
 // clouds lists addresses of cloud metadata services that are not link-local.
-var clouds = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("192.0.0.192")}
+var clouds = []netip.Addr{netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200"),
+	netip.MustParseAddr("192.0.0.192")}
 
 // mayFetch returns why the proxy must not connect to an address, or nil. The transport calls it
 // after it has resolved the name, just before it connects. Any user can write an ApplicationMaster,
@@ -132,7 +137,8 @@ func (c ServiceConfig) nodeHere() (found bool) {
 var translated = []struct {
 	net netip.Prefix
 	at  int
-}{{netip.MustParsePrefix("64:ff9b::/96"), 12}, {netip.MustParsePrefix("::/96"), 12}, {netip.MustParsePrefix("2002::/16"), 2}}
+}{{netip.MustParsePrefix("64:ff9b::/96"), 12}, {netip.MustParsePrefix("::/96"), 12},
+	{netip.MustParsePrefix("2002::/16"), 2}}
 
 // embedded returns the IPv4 address that an IPv6 address contains.
 func embedded(addr netip.Addr) (netip.Addr, bool) {

@@ -13,8 +13,10 @@ import (
 // TestProxyReturnsFewHeaders checks that dangerous headers of an AM do not reach the viewer:
 // neither in the answer, nor in interim responses, nor in trailers.
 func TestProxyReturnsFewHeaders(t *testing.T) {
-	hostile := []string{"Set-Cookie", "Service-Worker-Allowed", "Strict-Transport-Security", "Clear-Site-Data", "Content-Security-Policy", "Link", "Refresh", "Alt-Svc", "Report-To",
-		"Nel", "Www-Authenticate", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Sourcemap", "X-Frame-Options", "Origin-Agent-Cluster", "Public-Key-Pins"}
+	hostile := []string{"Set-Cookie", "Service-Worker-Allowed", "Strict-Transport-Security", "Clear-Site-Data",
+		"Content-Security-Policy", "Link", "Refresh", "Alt-Svc", "Report-To",
+		"Nel", "Www-Authenticate", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Sourcemap",
+		"X-Frame-Options", "Origin-Agent-Cluster", "Public-Key-Pins"}
 	h := newFixture(t)
 	am := master(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/early" {
@@ -44,7 +46,8 @@ func TestProxyReturnsFewHeaders(t *testing.T) {
 		if len(r.Trailer) > 0 {
 			t.Errorf("%s: trailers %v", path, r.Trailer)
 		}
-		if p := r.Header.Values("Content-Security-Policy"); len(p) != 1 || !strings.HasPrefix(p[0], "sandbox ") || strings.Contains(p[0], "allow-same-origin") {
+		if p := r.Header.Values("Content-Security-Policy"); len(p) != 1 || !strings.HasPrefix(p[0], "sandbox ") ||
+			strings.Contains(p[0], "allow-same-origin") {
 			t.Errorf("%s: policy %v", path, p)
 		}
 		if r.Header.Get("Content-Type") != "text/html" || r.Header.Get("Etag") != `"1"` {
@@ -64,20 +67,23 @@ func TestSandboxedScriptsReadData(t *testing.T) {
 		t.Errorf("Access-Control-Allow-Origin %q, -Credentials %q, want null and none",
 			r.Header.Get("Access-Control-Allow-Origin"), r.Header.Get("Access-Control-Allow-Credentials"))
 	}
-	if r := h.get(at, "Origin", "http://elsewhere").want(t, http.StatusOK); r.Header.Get("Access-Control-Allow-Origin") != "" {
+	if r := h.get(at, "Origin", "http://elsewhere").want(t,
+		http.StatusOK); r.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("shared with %v", r.Header)
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, h.srv.URL+at, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header = http.Header{"Origin": {"null"}, "Access-Control-Request-Method": {"GET"}, "Access-Control-Request-Headers": {"x-requested-with"}}
+	req.Header = http.Header{"Origin": {"null"}, "Access-Control-Request-Method": {"GET"},
+		"Access-Control-Request-Headers": {"x-requested-with"}}
 	asked, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked.Body.Close()
-	if asked.StatusCode != http.StatusNoContent || asked.Header.Get("Access-Control-Allow-Headers") == "" || strings.Contains(asked.Header.Get("Access-Control-Allow-Methods"), "PUT") {
+	if asked.StatusCode != http.StatusNoContent || asked.Header.Get("Access-Control-Allow-Headers") == "" ||
+		strings.Contains(asked.Header.Get("Access-Control-Allow-Methods"), "PUT") {
 		t.Errorf("OPTIONS: status %d, headers %v, want 204, Access-Control-Allow-Headers, and no PUT",
 			asked.StatusCode, asked.Header)
 	}
@@ -89,9 +95,12 @@ func TestProxyRefusesLocalAddresses(t *testing.T) {
 	open := ServiceConfig{Own: func(at netip.AddrPort) bool { return at.Port() == 8088 }}
 	listed := ServiceConfig{Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
 	for at, want := range map[string][2]bool{
-		"10.1.2.3:80": {true, true}, "192.168.0.1:80": {true, false}, "127.0.0.1:80": {}, "[2001:db8::1]:80": {true, false}, "[::ffff:10.0.0.1]:80": {true, true},
-		"169.254.169.254:80": {}, "[::ffff:169.254.169.254]:80": {}, "[fe80::1]:80": {}, "[fe80::1%eth0]:80": {}, "[64:ff9b::a9fe:a9fe]:80": {}, "[2002:a9fe:a9fe::]:80": {},
-		"[::169.254.169.254]:80": {}, "0.0.0.0:80": {}, "[::]:80": {}, "224.0.0.1:80": {}, "[ff02::1]:80": {}, "[::1]:80": {}, "[::ffff:127.0.0.1]:80": {}, "[64:ff9b::7f00:1]:80": {},
+		"10.1.2.3:80": {true, true}, "192.168.0.1:80": {true, false}, "127.0.0.1:80": {}, "[2001:db8::1]:80": {true, false},
+		"[::ffff:10.0.0.1]:80": {true, true},
+		"169.254.169.254:80":   {}, "[::ffff:169.254.169.254]:80": {}, "[fe80::1]:80": {}, "[fe80::1%eth0]:80": {},
+		"[64:ff9b::a9fe:a9fe]:80": {}, "[2002:a9fe:a9fe::]:80": {},
+		"[::169.254.169.254]:80": {}, "0.0.0.0:80": {}, "[::]:80": {}, "224.0.0.1:80": {}, "[ff02::1]:80": {}, "[::1]:80": {},
+		"[::ffff:127.0.0.1]:80": {}, "[64:ff9b::7f00:1]:80": {},
 		"[fd00:ec2::254]:80": {}, "[fd00:ec2::1]:80": {true, false}, "100.100.100.200:80": {}, "192.0.0.192:80": {},
 	} {
 		for i, c := range []ServiceConfig{open, listed} {
@@ -120,8 +129,10 @@ func TestProxyRefusesLocalAddresses(t *testing.T) {
 		}
 	}
 	away := newFixtureAt(t, "203.0.113.7", nil)
-	away.get("/proxy/"+away.registered("http://localhost:1/").App.String()).want(t, http.StatusForbidden, "no NodeManager runs")
-	away.get("/proxy/"+away.registered("http://100.100.100.200/latest").App.String()).want(t, http.StatusForbidden, "secrets")
+	away.get("/proxy/"+away.registered("http://localhost:1/").App.String()).want(t, http.StatusForbidden,
+		"no NodeManager runs")
+	away.get("/proxy/"+away.registered("http://100.100.100.200/latest").App.String()).want(t,
+		http.StatusForbidden, "secrets")
 	for _, host := range []string{"169.254.169.254", "[fe80::1]:80", "[::ffff:a9fe:a9fe]:80"} {
 		h.get("/proxy/"+h.registered("http://"+host+"/latest").App.String()).want(t, http.StatusForbidden, "link-local")
 	}
@@ -141,7 +152,8 @@ func TestNamesCheckedAtDial(t *testing.T) {
 		return errLocal
 	})
 	for range 2 {
-		if _, err := tr.DialContext(t.Context(), "tcp", strings.Replace(l.Addr().String(), "127.0.0.1", "localhost", 1)); err == nil {
+		if _, err := tr.DialContext(t.Context(), "tcp",
+			strings.Replace(l.Addr().String(), "127.0.0.1", "localhost", 1)); err == nil {
 			t.Fatal("dialed what is refused")
 		}
 	}

@@ -37,11 +37,15 @@ func (s *API) wsScheduler(c *route.Call) error {
 	q := v.State.Queues.Get(root)
 	weight, normalized, _ := wsWeight(&v.Conf.Queues[i], &v.Tree.Capacities[i])
 	d := obj{
-		{"type", typed("capacityScheduler")}, {"capacity", 100.0}, {"usedCapacity", usedPercent(v.Partition(0), root, i)}, {"maxCapacity", 100.0}, {"weight", weight}, {"normalizedWeight", normalized}, {"queueCapacityVectorInfo", v.wsVector(&v.Conf.Queues[i])},
-		{"queueName", "root"}, {"queuePath", "root"}, {"maxParallelApps", parallel(v.Conf.Queues[i].MaxParallelApps)}, {"isAbsoluteResource", false},
+		{"type", typed("capacityScheduler")}, {"capacity", 100.0}, {"usedCapacity", usedPercent(v.Partition(0), root, i)},
+		{"maxCapacity", 100.0}, {"weight", weight}, {"normalizedWeight", normalized},
+		{"queueCapacityVectorInfo", v.wsVector(&v.Conf.Queues[i])},
+		{"queueName", "root"}, {"queuePath", "root"}, {"maxParallelApps", parallel(v.Conf.Queues[i].MaxParallelApps)},
+		{"isAbsoluteResource", false},
 		{"queues", filled("queue", v.wsChildren(q, n))},
 		{"capacities", v.wsCapacities(root, i)}, {"health", v.wsHealth()},
-		{"maximumAllocation", v.wsResource(v.Conf.MaxAlloc)}, {"queueAcls", v.wsACLs(i)}, {"queuePriority", v.Conf.Queues[i].Priority}, {"orderingPolicyInfo", v.Conf.Queues[i].ChildOrder.String()},
+		{"maximumAllocation", v.wsResource(v.Conf.MaxAlloc)}, {"queueAcls", v.wsACLs(i)},
+		{"queuePriority", v.Conf.Queues[i].Priority}, {"orderingPolicyInfo", v.Conf.Queues[i].ChildOrder.String()},
 	}
 	d = append(d, v.wsQueueKind(i)...)
 	return s.writeWS(c, "scheduler", obj{{"schedulerInfo", d}})
@@ -56,7 +60,8 @@ func parallel(n int64) int64 {
 
 // usedPercent returns a queue's use of a partition, in percent of its guarantee.
 func usedPercent(p *view.Partition, slot state.QueueSlot, i int) float64 {
-	return view.FixedPercent(order.UsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used, p.Tree.Capacities[i].Measure(), p.Conf.MinAlloc))
+	return view.FixedPercent(order.UsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used,
+		p.Tree.Capacities[i].Measure(), p.Conf.MinAlloc))
 }
 
 // partitionsOf returns the partitions that are shown for a queue.
@@ -96,11 +101,14 @@ func (v *docs) wsQueueKind(i int) obj {
 	if q.AutoCreate != nil {
 		t = q.AutoCreate.Templates
 	}
-	d := obj{{"mode", mode}, {"queueType", kind}, {"creationMethod", q.Creation.String()}, {"autoCreationEligibility", q.ChildrenBy().Eligibility()}}
+	d := obj{{"mode", mode}, {"queueType", kind}, {"creationMethod", q.Creation.String()},
+		{"autoCreationEligibility", q.ChildrenBy().Eligibility()}}
 	if q.DefaultLabel != "" && q.Parent >= 0 {
 		d = append(d, field{"defaultNodeLabelExpression", q.DefaultLabel})
 	}
-	return append(d, obj{{"autoQueueTemplateProperties", wsProperties(t.All)}, {"autoQueueParentTemplateProperties", wsProperties(t.Parent)}, {"autoQueueLeafTemplateProperties", wsProperties(t.Leaf)}}...)
+	return append(d, obj{{"autoQueueTemplateProperties", wsProperties(t.All)},
+		{"autoQueueParentTemplateProperties", wsProperties(t.Parent)},
+		{"autoQueueLeafTemplateProperties", wsProperties(t.Leaf)}}...)
 }
 
 func wsProperties(list []capacity.Property) obj {
@@ -135,20 +143,26 @@ func (v *docs) wsQueue(slot state.QueueSlot, i int, n *view.QueueSums) obj {
 	absUsed := view.FixedPercent(order.AbsUsedShare(v.Conf.Calculator, v.Tree.Cluster, q.Used))
 	weight, normalized, percent := wsWeight(conf, eff)
 	d = append(d, obj{
-		{"queuePath", q.Path}, {"capacity", percent}, {"usedCapacity", usedPercent(v.Partition(0), slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
-		{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())}, {"absoluteUsedCapacity", absUsed}, {"weight", weight}, {"normalizedWeight", normalized},
-		{"numApplications", n.Apps[slot]}, {"maxParallelApps", parallel(conf.MaxParallelApps)}, {"queueName", q.Name}, {"isAbsoluteResource", conf.Capacity.Unit == amount.Absolute}, {"state", q.State.String()},
+		{"queuePath", q.Path}, {"capacity", percent}, {"usedCapacity", usedPercent(v.Partition(0), slot, i)},
+		{"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
+		{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())},
+		{"absoluteUsedCapacity", absUsed}, {"weight", weight}, {"normalizedWeight", normalized},
+		{"numApplications", n.Apps[slot]}, {"maxParallelApps", parallel(conf.MaxParallelApps)}, {"queueName", q.Name},
+		{"isAbsoluteResource", conf.Capacity.Unit == amount.Absolute}, {"state", q.State.String()},
 	}...)
 	if !q.Leaf {
 		d = append(d, field{"queues", filled("queue", v.wsChildren(q, n))})
 	}
 	d = append(d, obj{
 		{"resourcesUsed", v.wsResource(q.Used)}, {"hideReservationQueues", false}, {"nodeLabels", v.Conf.AccessibleLabels(i)},
-		{"allocatedContainers", q.Containers - n.Reservations[slot]}, {"reservedContainers", n.Reservations[slot]}, {"pendingContainers", n.Outstanding[slot]},
+		{"allocatedContainers", q.Containers - n.Reservations[slot]}, {"reservedContainers", n.Reservations[slot]},
+		{"pendingContainers", n.Outstanding[slot]},
 		{"capacities", v.wsCapacities(slot, i)}, {"resources", v.wsUsages(slot, i)},
 		{"minEffectiveCapacity", v.wsResource(eff.EffMin)}, {"maxEffectiveCapacity", v.wsResource(eff.EffMax)},
-		{"maximumAllocation", v.wsResource(conf.MaxAlloc)}, {"queueAcls", v.wsACLs(i)}, {"queuePriority", conf.Priority}, {"orderingPolicyInfo", v.ordering(i)},
-		{"autoCreateChildQueueEnabled", conf.ChildrenBy() == capacity.Legacy}, {"leafQueueTemplate", wsProperties(v.Conf.LeafQueueTemplate(q.Path))},
+		{"maximumAllocation", v.wsResource(conf.MaxAlloc)}, {"queueAcls", v.wsACLs(i)}, {"queuePriority", conf.Priority},
+		{"orderingPolicyInfo", v.ordering(i)},
+		{"autoCreateChildQueueEnabled", conf.ChildrenBy() == capacity.Legacy},
+		{"leafQueueTemplate", wsProperties(v.Conf.LeafQueueTemplate(q.Path))},
 	}...)
 	d = append(d, v.wsQueueKind(i)...)
 	if q.Leaf {
@@ -172,10 +186,15 @@ func (v *docs) wsCapacities(slot state.QueueSlot, i int) obj {
 		weight, normalized, percent := wsWeight(conf, eff)
 		list = append(list, obj{
 			{"partitionName", p.Name()}, {"queueCapacityVectorInfo", v.wsVector(conf)},
-			{"capacity", percent}, {"usedCapacity", usedPercent(p, slot, i)}, {"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
-			{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())}, {"absoluteUsedCapacity", view.FixedPercent(order.AbsUsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used))}, {"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())},
-			{"maxAMLimitPercentage", view.Percent(conf.MaxAMPercent.Rat())}, {"weight", weight}, {"normalizedWeight", normalized},
-			{"configuredMinResource", v.wsResource(eff.ConfiguredMin)}, {"configuredMaxResource", v.wsResource(eff.ConfiguredMax)},
+			{"capacity", percent}, {"usedCapacity", usedPercent(p, slot, i)},
+			{"maxCapacity", view.Percent(eff.MaxCapacity.Rat())},
+			{"absoluteCapacity", view.Percent(eff.AbsCapacity.Rat())},
+			{"absoluteUsedCapacity", view.FixedPercent(order.AbsUsedShare(p.Conf.Calculator, p.Tree.Cluster, p.Use(slot).Used))},
+			{"absoluteMaxCapacity", view.Percent(eff.AbsMax.Rat())},
+			{"maxAMLimitPercentage", view.Percent(conf.MaxAMPercent.Rat())}, {"weight", weight},
+			{"normalizedWeight", normalized},
+			{"configuredMinResource", v.wsResource(eff.ConfiguredMin)},
+			{"configuredMaxResource", v.wsResource(eff.ConfiguredMax)},
 			{"effectiveMinResource", v.wsResource(eff.EffMin)}, {"effectiveMaxResource", v.wsResource(eff.EffMax)},
 		})
 	}
@@ -188,7 +207,8 @@ func (v *docs) wsUsages(slot state.QueueSlot, i int) obj {
 	var list []obj
 	for _, p := range v.partitionsOf(slot) {
 		use := p.Use(slot)
-		d := obj{{"partitionName", p.Name()}, {"used", v.wsResource(use.Used)}, {"reserved", v.wsResource(use.Reserved)}, {"pending", v.wsResource(use.Pending)}}
+		d := obj{{"partitionName", p.Name()}, {"used", v.wsResource(use.Used)}, {"reserved", v.wsResource(use.Reserved)},
+			{"pending", v.wsResource(use.Pending)}}
 		if leaf {
 			limit := v.wsResource(p.AMLimit(slot, i))
 			d = append(d, obj{{"amUsed", v.wsResource(use.AMUsed)}, {"amLimit", limit}, {"userAmLimit", limit}}...)
@@ -223,12 +243,15 @@ func (v *docs) wsLeaf(slot state.QueueSlot, i int, n *view.QueueSums) obj {
 		factor = -1
 	}
 	return obj{
-		{"numActiveApplications", q.ActiveApps}, {"numPendingApplications", q.PendingApps + q.NonRunnableApps}, {"numContainers", q.Containers},
-		{"maxApplications", v.Conf.MaxApplications(i, v.TreeOf)}, {"maxApplicationsPerUser", v.Conf.MaxApplicationsPerUser(i, v.TreeOf)},
+		{"numActiveApplications", q.ActiveApps}, {"numPendingApplications", q.PendingApps + q.NonRunnableApps},
+		{"numContainers", q.Containers},
+		{"maxApplications", v.Conf.MaxApplications(i, v.TreeOf)},
+		{"maxApplicationsPerUser", v.Conf.MaxApplicationsPerUser(i, v.TreeOf)},
 		{"userLimit", userLimit}, {"users", filled("user", users)}, {"userLimitFactor", factor},
 		{"configuredMaxAMResourceLimit", view.Percent(conf.MaxAMPercent.Rat()) / 100},
 		{"AMResourceLimit", am}, {"usedAMResource", v.wsResource(q.AMUsed)}, {"userAMResourceLimit", am},
-		{"preemptionDisabled", disabled}, {"intraQueuePreemptionDisabled", intra}, {"defaultPriority", conf.DefaultAppPriority}, {"isAutoCreatedLeafQueue", conf.Creation == capacity.Legacy},
+		{"preemptionDisabled", disabled}, {"intraQueuePreemptionDisabled", intra},
+		{"defaultPriority", conf.DefaultAppPriority}, {"isAutoCreatedLeafQueue", conf.Creation == capacity.Legacy},
 		{"maxApplicationLifetime", conf.MaxLifetime}, {"defaultApplicationLifetime", conf.DefaultLifetime},
 	}
 }
@@ -246,11 +269,13 @@ func (v *docs) wsUser(user state.UserSlot, slot state.QueueSlot, i int, limit ya
 	for _, p := range v.partitionsOf(slot) {
 		use := v.State.UserUse(user, p.Label)
 		all = all.Add(use.Used)
-		list = append(list, obj{{"partitionName", p.Name()}, {"used", v.wsResource(use.Used)}, {"reserved", none}, {"pending", none},
+		list = append(list, obj{{"partitionName", p.Name()}, {"used", v.wsResource(use.Used)}, {"reserved", none},
+			{"pending", none},
 			{"amUsed", v.wsResource(use.AMUsed)}, {"amLimit", v.wsResource(p.AMLimit(slot, i))}, {"userAmLimit", none}})
 	}
 	return obj{
-		{"username", name}, {"resourcesUsed", v.wsResource(all)}, {"numPendingApplications", u.Pending}, {"numActiveApplications", u.Active},
+		{"username", name}, {"resourcesUsed", v.wsResource(all)}, {"numPendingApplications", u.Pending},
+		{"numActiveApplications", u.Active},
 		{"AMResourceUsed", v.wsResource(u.AMUsed)}, {"userResourceLimit", most},
 		{"resources", obj{{"resourceUsagesByPartition", list}}},
 		{"userWeight", weight}, {"isActive", u.IsActive()},

@@ -18,15 +18,23 @@ import (
 // Client has the calls of ApplicationClientProtocol that are also available over HTTP.
 // client.Service implements it, so that both ways have the same rules.
 type Client interface {
-	GetNewApplication(context.Context, *ipc.Call, *proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error)
+	GetNewApplication(context.Context, *ipc.Call,
+		*proto.GetNewApplicationRequestProto) (*proto.GetNewApplicationResponseProto, error)
 	SubmitApplication(context.Context, *ipc.Call, *proto.SubmitApplicationRequestProto) error
-	ForceKillApplication(context.Context, *ipc.Call, *proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error)
-	MoveApplicationAcrossQueues(context.Context, *ipc.Call, *proto.MoveApplicationAcrossQueuesRequestProto) (*proto.MoveApplicationAcrossQueuesResponseProto, error)
-	UpdateApplicationPriority(context.Context, *ipc.Call, *proto.UpdateApplicationPriorityRequestProto) (*proto.UpdateApplicationPriorityResponseProto, error)
-	GetDelegationToken(context.Context, *ipc.Call, *proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error)
-	RenewDelegationToken(context.Context, *ipc.Call, *proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error)
-	CancelDelegationToken(context.Context, *ipc.Call, *proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error)
-	UpdateApplicationTimeouts(context.Context, *ipc.Call, *proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error)
+	ForceKillApplication(context.Context, *ipc.Call,
+		*proto.KillApplicationRequestProto) (*proto.KillApplicationResponseProto, error)
+	MoveApplicationAcrossQueues(context.Context, *ipc.Call,
+		*proto.MoveApplicationAcrossQueuesRequestProto) (*proto.MoveApplicationAcrossQueuesResponseProto, error)
+	UpdateApplicationPriority(context.Context, *ipc.Call,
+		*proto.UpdateApplicationPriorityRequestProto) (*proto.UpdateApplicationPriorityResponseProto, error)
+	GetDelegationToken(context.Context, *ipc.Call,
+		*proto.GetDelegationTokenRequestProto) (*proto.GetDelegationTokenResponseProto, error)
+	RenewDelegationToken(context.Context, *ipc.Call,
+		*proto.RenewDelegationTokenRequestProto) (*proto.RenewDelegationTokenResponseProto, error)
+	CancelDelegationToken(context.Context, *ipc.Call,
+		*proto.CancelDelegationTokenRequestProto) (*proto.CancelDelegationTokenResponseProto, error)
+	UpdateApplicationTimeouts(context.Context, *ipc.Call,
+		*proto.UpdateApplicationTimeoutsRequestProto) (*proto.UpdateApplicationTimeoutsResponseProto, error)
 }
 
 // ServiceConfig configures a Service.

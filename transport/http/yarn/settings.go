@@ -91,7 +91,8 @@ func settingsXML(b *bytes.Buffer, list []Setting) {
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="no"?><configuration>` + "\n")
 	for _, p := range list {
 		b.WriteString("<property>")
-		for _, f := range []struct{ name, value string }{{"name", p.Name}, {"value", p.Value}, {"final", strconv.FormatBool(p.Final)}, {"source", p.File}} {
+		for _, f := range []struct{ name, value string }{{"name", p.Name}, {"value", p.Value},
+			{"final", strconv.FormatBool(p.Final)}, {"source", p.File}} {
 			b.WriteString("<" + f.name + ">")
 			_ = xml.EscapeText(b, []byte(f.value)) // a buffer accepts everything
 			b.WriteString("</" + f.name + ">")

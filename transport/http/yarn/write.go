@@ -124,7 +124,8 @@ func (s *Service) submit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return bad("%v", err)
 	}
-	if err := s.cfg.Client.SubmitApplication(ctx, c, &proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: context}); err != nil {
+	if err := s.cfg.Client.SubmitApplication(ctx, c,
+		&proto.SubmitApplicationRequestProto{ApplicationSubmissionContext: context}); err != nil {
 		return err
 	}
 	w.Header().Set("Location", callerOrigin(r)+wsRoot+"/apps/"+doc.ID)
@@ -167,7 +168,8 @@ type stateDoc struct {
 	Diagnostics string   `json:"diagnostics,omitempty" xml:"diagnostics,omitempty"`
 }
 
-func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request, id yarn.ApplicationID) error {
+func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request,
+	id yarn.ApplicationID) error {
 	var doc stateDoc
 	if err := read(w, r, &doc); err != nil {
 		return err
@@ -179,7 +181,9 @@ func (s *Service) setState(ctx context.Context, c *ipc.Call, w http.ResponseWrit
 	if doc.State != yarn.AppKilled.String() {
 		return bad("Only 'KILLED' is allowed as a target state.")
 	}
-	reply, err := s.cfg.Client.ForceKillApplication(ctx, c, &proto.KillApplicationRequestProto{ApplicationId: wire.ApplicationIDProto(id), Diagnostics: wire.Optional(doc.Diagnostics)})
+	reply, err := s.cfg.Client.ForceKillApplication(ctx, c,
+		&proto.KillApplicationRequestProto{ApplicationId: wire.ApplicationIDProto(id),
+			Diagnostics: wire.Optional(doc.Diagnostics)})
 	if err != nil {
 		return err
 	}
@@ -200,7 +204,8 @@ func (s *Service) shown(id yarn.ApplicationID) string {
 	return ""
 }
 
-func (s *Service) setQueue(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request, id yarn.ApplicationID) error {
+func (s *Service) setQueue(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request,
+	id yarn.ApplicationID) error {
 	var doc struct {
 		XMLName xml.Name `json:"-" xml:"appqueue"`
 		Queue   string   `json:"queue" xml:"queue"`
@@ -211,14 +216,16 @@ func (s *Service) setQueue(ctx context.Context, c *ipc.Call, w http.ResponseWrit
 	if doc.Queue == "" {
 		return bad("the queue is missing")
 	}
-	_, err := s.cfg.Client.MoveApplicationAcrossQueues(ctx, c, &proto.MoveApplicationAcrossQueuesRequestProto{ApplicationId: wire.ApplicationIDProto(id), TargetQueue: &doc.Queue})
+	_, err := s.cfg.Client.MoveApplicationAcrossQueues(ctx, c,
+		&proto.MoveApplicationAcrossQueuesRequestProto{ApplicationId: wire.ApplicationIDProto(id), TargetQueue: &doc.Queue})
 	if err != nil {
 		return err
 	}
 	return answer(w, r, http.StatusOK, doc)
 }
 
-func (s *Service) setPriority(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request, id yarn.ApplicationID) error {
+func (s *Service) setPriority(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request,
+	id yarn.ApplicationID) error {
 	var doc struct {
 		XMLName  xml.Name `json:"-" xml:"applicationpriority"`
 		Priority *int32   `json:"priority" xml:"priority"`
@@ -239,7 +246,8 @@ func (s *Service) setPriority(ctx context.Context, c *ipc.Call, w http.ResponseW
 	return answer(w, r, http.StatusOK, doc)
 }
 
-func (s *Service) setTimeout(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request, id yarn.ApplicationID) error {
+func (s *Service) setTimeout(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request,
+	id yarn.ApplicationID) error {
 	var doc struct {
 		XMLName xml.Name `json:"-" xml:"timeout"`
 		Timeout struct {
@@ -256,10 +264,13 @@ func (s *Service) setTimeout(ctx context.Context, c *ipc.Call, w http.ResponseWr
 		doc.Timeout.Type, doc.Timeout.Expiry = doc.Type, doc.Expiry
 	}
 	if doc.Timeout.Type != "LIFETIME" || doc.Timeout.Expiry == "" {
-		return bad("Timeout type %q with expiry time %q: give LIFETIME and a time as ISO 8601 writes it", doc.Timeout.Type, doc.Timeout.Expiry)
+		return bad("Timeout type %q with expiry time %q: give LIFETIME and a time as ISO 8601 writes it", doc.Timeout.Type,
+			doc.Timeout.Expiry)
 	}
-	req := &proto.UpdateApplicationTimeoutsRequestProto{ApplicationId: wire.ApplicationIDProto(id), ApplicationTimeouts: []*proto.ApplicationUpdateTimeoutMapProto{
-		{ApplicationTimeoutType: proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(), ExpireTime: &doc.Timeout.Expiry}}}
+	req := &proto.UpdateApplicationTimeoutsRequestProto{ApplicationId: wire.ApplicationIDProto(id),
+		ApplicationTimeouts: []*proto.ApplicationUpdateTimeoutMapProto{
+			{ApplicationTimeoutType: proto.ApplicationTimeoutTypeProto_APP_TIMEOUT_LIFETIME.Enum(),
+				ExpireTime: &doc.Timeout.Expiry}}}
 	if _, err := s.cfg.Client.UpdateApplicationTimeouts(ctx, c, req); err != nil {
 		return err
 	}
@@ -269,7 +280,8 @@ func (s *Service) setTimeout(ctx context.Context, c *ipc.Call, w http.ResponseWr
 
 // read decodes a JSON or XML document.
 func read(w http.ResponseWriter, r *http.Request, v any) error {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // the ResponseRecorder of tests has no deadlines
+	// the ResponseRecorder of tests has no deadlines
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyMax))
 	if busy := (*api.Error)(nil); errors.As(err, &busy) {
 		return err // makes Hadoop's clients try another replica
@@ -287,7 +299,8 @@ func read(w http.ResponseWriter, r *http.Request, v any) error {
 			err = json.NewDecoder(bytes.NewReader(b)).Decode(v)
 		}
 	default: // as in YARN; this also refuses forms of other sites' pages
-		return &remoteError{http.StatusUnsupportedMediaType, webApplication, causedByException + "Unsupported Media Type: send application/json or application/xml"}
+		return &remoteError{http.StatusUnsupportedMediaType, webApplication,
+			causedByException + "Unsupported Media Type: send application/json or application/xml"}
 	}
 	if err != nil {
 		return bad("the document cannot be read: %v", err)

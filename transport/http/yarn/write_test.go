@@ -46,8 +46,10 @@ func TestNewApplication(t *testing.T) {
 	if a, b := h.newID(), h.newID(); a == b || !strings.HasPrefix(a, "application_1780000000000_") {
 		t.Errorf("%s and %s", a, b)
 	}
-	r := h.do(http.MethodPost, "/ws/v1/cluster/apps/new-application?user.name=ann", "", "Accept", asXML).want(t, http.StatusOK,
-		"<NewApplication><application-id>application_", "<maximum-resource-capability><memory>8192</memory><vCores>4</vCores></maximum-resource-capability></NewApplication>")
+	r := h.do(http.MethodPost, "/ws/v1/cluster/apps/new-application?user.name=ann", "", "Accept", asXML).want(t,
+		http.StatusOK,
+		"<NewApplication><application-id>application_",
+		"<maximum-resource-capability><memory>8192</memory><vCores>4</vCores></maximum-resource-capability></NewApplication>")
 	if r.Header.Get("Content-Type") != "application/xml;charset=utf-8" {
 		t.Errorf("it is told as %s", r.Header.Get("Content-Type"))
 	}
@@ -92,7 +94,8 @@ func TestSubmit(t *testing.T) {
 		h := newFixture(t)
 		name := h.newID()
 		text = strings.NewReplacer("ID", name, "TOKEN", urlToken()).Replace(text)
-		r := h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", text, "Content-Type", media).want(t, http.StatusAccepted)
+		r := h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", text, "Content-Type", media).want(t,
+			http.StatusAccepted)
 		if got := r.Header.Get("Location"); got != h.srv.URL+"/ws/v1/cluster/apps/"+name || r.body != "" {
 			t.Errorf("Location %q, body %q", got, r.body)
 		}
@@ -101,7 +104,8 @@ func TestSubmit(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := h.record(id)
-		if a.Details().Name != "job" || h.planner.State().Names.Text(a.User) != "ann" || a.Details().Type != "SPARK" || a.Priority != 3 || a.MaxAttempts != 4 || !a.KeepContainers || a.ValidityMillis != 60000 ||
+		if a.Details().Name != "job" || h.planner.State().Names.Text(a.User) != "ann" || a.Details().Type != "SPARK" ||
+			a.Priority != 3 || a.MaxAttempts != 4 || !a.KeepContainers || a.ValidityMillis != 60000 ||
 			a.AM != yarn.NewResource(1024, 1) || a.Unmanaged || !slices.Equal(a.Details().Tags, []string{"b", "a"}) {
 			t.Errorf("%s: submitted as %+v", media, a)
 		}
@@ -114,8 +118,10 @@ func TestSubmitBadLifetime(t *testing.T) {
 	h := newFixture(t)
 	for _, seconds := range []string{"0", "3153600000", "soon"} {
 		name := h.newID()
-		text := strings.NewReplacer("ID", name, "TOKEN", urlToken(), "<tag>b</tag>", "<tag>rmd.lifetime:seconds="+seconds+"</tag>").Replace(submissionXML)
-		h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", text, "Content-Type", asXML).want(t, http.StatusBadRequest, "declares no lifetime of 1 to 31536000 seconds")
+		text := strings.NewReplacer("ID", name, "TOKEN", urlToken(), "<tag>b</tag>",
+			"<tag>rmd.lifetime:seconds="+seconds+"</tag>").Replace(submissionXML)
+		h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", text, "Content-Type", asXML).want(t, http.StatusBadRequest,
+			"declares no lifetime of 1 to 31536000 seconds")
 		if id, err := yarn.ParseApplicationID(name); err != nil || h.planner.State().Apps.ByID(id) != 0 {
 			t.Errorf("%s seconds: it was submitted all the same (%v)", seconds, err)
 		}
@@ -136,8 +142,10 @@ func checkContext(t *testing.T, b []byte) {
 	if e := am.GetEnvironment(); len(e) != 1 || e[0].GetKey() != "HOME" || e[0].GetValue() != "/tmp" {
 		t.Errorf("environment %v", e)
 	}
-	want := &proto.LocalResourceProto{Resource: &proto.URLProto{Scheme: new("hdfs"), Host: new("nn"), Port: new(int32(9000)), File: new("/user/ann/am.jar")},
-		Size: new(int64(43004)), Timestamp: new(int64(1405452071209)), Type: proto.LocalResourceTypeProto_FILE.Enum(), Visibility: proto.LocalResourceVisibilityProto_APPLICATION.Enum()}
+	want := &proto.LocalResourceProto{Resource: &proto.URLProto{Scheme: new("hdfs"), Host: new("nn"),
+		Port: new(int32(9000)), File: new("/user/ann/am.jar")},
+		Size: new(int64(43004)), Timestamp: new(int64(1405452071209)), Type: proto.LocalResourceTypeProto_FILE.Enum(),
+		Visibility: proto.LocalResourceVisibilityProto_APPLICATION.Enum()}
 	if l := am.GetLocalResources(); len(l) != 1 || l[0].GetKey() != "am.jar" || !gproto.Equal(l[0].GetValue(), want) {
 		t.Errorf("local resources %v", l)
 	}
@@ -148,7 +156,8 @@ func checkContext(t *testing.T, b []byte) {
 	for _, a := range am.GetApplication_ACLs() {
 		acls[a.GetAccessType()] = a.GetAcl()
 	}
-	if len(acls) != 2 || acls[proto.ApplicationAccessTypeProto_APPACCESS_VIEW_APP] != "bob" || acls[proto.ApplicationAccessTypeProto_APPACCESS_MODIFY_APP] != "eve" {
+	if len(acls) != 2 || acls[proto.ApplicationAccessTypeProto_APPACCESS_VIEW_APP] != "bob" ||
+		acls[proto.ApplicationAccessTypeProto_APPACCESS_MODIFY_APP] != "eve" {
 		t.Errorf("ACLs %v", acls)
 	}
 	c, err := token.ReadCredentials(am.GetTokens())
@@ -186,7 +195,8 @@ func TestBadSubmissions(t *testing.T) {
 	h := newFixture(t)
 	name := h.newID()
 	post := func(body string, headers ...string) reply {
-		return h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", body, append([]string{"Content-Type", asJSON}, headers...)...)
+		return h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", body,
+			append([]string{"Content-Type", asJSON}, headers...)...)
 	}
 	const badRequest = "BadRequestException"
 	whole := strings.NewReplacer("ID", name, "TOKEN", urlToken()).Replace(submissionJSON)
@@ -209,17 +219,23 @@ func TestBadSubmissions(t *testing.T) {
 		post(strings.Replace(whole, c.old, c.now, 1)).exception(t, http.StatusBadRequest, badRequest, c.says)
 	}
 	post(strings.Repeat(" ", bodyMax)+whole).exception(t, http.StatusBadRequest, badRequest, "too large")
-	h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=nobody", whole, "Content-Type", asJSON).exception(t, http.StatusForbidden, "ForbiddenException", "nobody")
-	for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "", "multipart/form-data; boundary=x"} {
-		h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", whole, "Content-Type", media).want(t, http.StatusUnsupportedMediaType)
+	h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=nobody", whole, "Content-Type", asJSON).exception(t,
+		http.StatusForbidden, "ForbiddenException", "nobody")
+	for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "",
+		"multipart/form-data; boundary=x"} {
+		h.do(http.MethodPost, "/ws/v1/cluster/apps?user.name=ann", whole, "Content-Type", media).want(t,
+			http.StatusUnsupportedMediaType)
 	}
-	post("<x/>", "Accept", asXML).want(t, http.StatusBadRequest, "<RemoteException><exception>BadRequestException</exception><message>java.lang.Exception: ", "<javaClassName>org.apache.hadoop.yarn.webapp.BadRequestException</javaClassName>")
+	post("<x/>", "Accept", asXML).want(t, http.StatusBadRequest,
+		"<RemoteException><exception>BadRequestException</exception><message>java.lang.Exception: ",
+		"<javaClassName>org.apache.hadoop.yarn.webapp.BadRequestException</javaClassName>")
 	if id, _ := yarn.ParseApplicationID(name); h.planner.State().Apps.ByID(id) != 0 {
 		t.Error("one of them was submitted")
 	}
 	h.submitErr = errNoLeader
 	post(whole).exception(t, http.StatusServiceUnavailable, "StandbyException", "no leader")
-	h.do(http.MethodPost, "/ws/v1/cluster/apps/new-application?user.name=ann", "").exception(t, http.StatusServiceUnavailable, "StandbyException", "no leader")
+	h.do(http.MethodPost, "/ws/v1/cluster/apps/new-application?user.name=ann", "").exception(t,
+		http.StatusServiceUnavailable, "StandbyException", "no leader")
 }
 
 // TestStaticUser checks that a caller without a name cannot change anything.
@@ -227,8 +243,10 @@ func TestStaticUser(t *testing.T) {
 	h := newFixture(t)
 	id := h.registered("").App.String()
 	for _, user := range []string{"", "?user.name=", "?user.name=dr.who"} {
-		for _, c := range [][2]string{{http.MethodPost, "apps/new-application"}, {http.MethodPost, "apps"}, {http.MethodPut, "apps/" + id + "/state"}, {http.MethodPut, "apps/" + id + "/queue"}} {
-			h.do(c[0], "/ws/v1/cluster/"+c[1]+user, "{}", "Content-Type", asJSON).exception(t, http.StatusForbidden, "ForbiddenException",
+		for _, c := range [][2]string{{http.MethodPost, "apps/new-application"}, {http.MethodPost, "apps"},
+			{http.MethodPut, "apps/" + id + "/state"}, {http.MethodPut, "apps/" + id + "/queue"}} {
+			h.do(c[0], "/ws/v1/cluster/"+c[1]+user, "{}", "Content-Type", asJSON).exception(t, http.StatusForbidden,
+				"ForbiddenException",
 				"java.lang.Exception: The default static user cannot carry out this operation.")
 		}
 	}
@@ -250,31 +268,43 @@ func TestChanges(t *testing.T) {
 	if got := h.planner.State().Queues.Get(h.record(id).Queue).Path; got != "root.batch" {
 		t.Errorf("it is in %s", got)
 	}
-	put("timeout", `{"timeout":{"type":"LIFETIME","expiryTime":"2030-01-01T00:00:00.000+0000"}}`).want(t, http.StatusOK, "LIFETIME", "2030-01-01T00:00:00.000+0000")
-	h.do(http.MethodPut, at+"timeout?user.name=ann", `<timeout><type>LIFETIME</type><expiryTime>2031-01-01T00:00:00.000+0000</expiryTime></timeout>`,
+	put("timeout", `{"timeout":{"type":"LIFETIME","expiryTime":"2030-01-01T00:00:00.000+0000"}}`).want(t, http.StatusOK,
+		"LIFETIME", "2030-01-01T00:00:00.000+0000")
+	h.do(http.MethodPut, at+"timeout?user.name=ann",
+		`<timeout><type>LIFETIME</type><expiryTime>2031-01-01T00:00:00.000+0000</expiryTime></timeout>`,
 		"Content-Type", asXML, "Accept", asXML).want(t, http.StatusOK, "<timeout><type>LIFETIME</type><expiryTime>2031")
 	put("state", `{"state":"RUNNING"}`).want(t, http.StatusOK, `{"state":"RUNNING"}`) // it already has this state
 
 	const badRequest = "BadRequestException"
-	put("state", `{"state":"FINISHED"}`).exception(t, http.StatusBadRequest, badRequest, "Only 'KILLED' is allowed as a target state.")
+	put("state", `{"state":"FINISHED"}`).exception(t, http.StatusBadRequest, badRequest,
+		"Only 'KILLED' is allowed as a target state.")
 	put("state", `nothing`).exception(t, http.StatusBadRequest, badRequest, "cannot be read")
 	put("priority", `{}`).exception(t, http.StatusBadRequest, badRequest, "the priority is missing")
 	put("queue", `{"queue":""}`).exception(t, http.StatusBadRequest, badRequest, "the queue is missing")
-	put("queue", `{"queue":"nowhere"}`).exception(t, http.StatusForbidden, "ForbiddenException", "nowhere") // YARN does not say whether the queue is missing or forbidden
+	// YARN does not say whether the queue is missing or forbidden
+	put("queue", `{"queue":"nowhere"}`).exception(t, http.StatusForbidden, "ForbiddenException", "nowhere")
 	put("timeout", `{"timeout":{"type":"LIFETIME"}}`).exception(t, http.StatusBadRequest, badRequest, "LIFETIME")
-	put("timeout", `{"timeout":{"type":"LIFETIME","expiryTime":"tomorrow"}}`).exception(t, http.StatusBadRequest, badRequest, "tomorrow")
+	put("timeout", `{"timeout":{"type":"LIFETIME","expiryTime":"tomorrow"}}`).exception(t, http.StatusBadRequest,
+		badRequest, "tomorrow")
 	put("color", `{}`).exception(t, http.StatusNotFound, "NotFoundException", "there is nothing at PUT")
-	h.do(http.MethodPut, "/ws/v1/cluster/apps/application_1_0002/state?user.name=ann", "{}", "Content-Type", asJSON).exception(t, http.StatusNotFound, "NotFoundException", "java.lang.Exception: app with id: application_1_0002 not found")
-	h.do(http.MethodPut, "/ws/v1/cluster/apps/mine/state?user.name=ann", "{}", "Content-Type", asJSON).exception(t, http.StatusBadRequest, badRequest, "mine")
+	h.do(http.MethodPut, "/ws/v1/cluster/apps/application_1_0002/state?user.name=ann", "{}", "Content-Type",
+		asJSON).exception(t, http.StatusNotFound, "NotFoundException",
+		"java.lang.Exception: app with id: application_1_0002 not found")
+	h.do(http.MethodPut, "/ws/v1/cluster/apps/mine/state?user.name=ann", "{}", "Content-Type", asJSON).exception(t,
+		http.StatusBadRequest, badRequest, "mine")
 	h.do(http.MethodDelete, at+"state?user.name=ann", "").exception(t, http.StatusNotFound, "NotFoundException", "DELETE")
-	if r := h.do(http.MethodOptions, at+"state", "").want(t, http.StatusOK); !strings.Contains(r.Header.Get("Allow"), "PUT") {
+	if r := h.do(http.MethodOptions, at+"state", "").want(t,
+		http.StatusOK); !strings.Contains(r.Header.Get("Allow"), "PUT") {
 		t.Errorf("Allow: %s", r.Header.Get("Allow"))
 	}
-	h.do(http.MethodPut, at+"state?user.name=eve", `{"state":"KILLED"}`, "Content-Type", asJSON).exception(t, http.StatusForbidden, "ForbiddenException", "eve")
+	h.do(http.MethodPut, at+"state?user.name=eve", `{"state":"KILLED"}`, "Content-Type", asJSON).exception(t,
+		http.StatusForbidden, "ForbiddenException", "eve")
 	if h.record(id).Shown().Ended() {
 		t.Fatal("a stranger has killed it")
 	}
-	h.do(http.MethodPut, at+"state?user.name=ann", `<appstate><state>KILLED</state><diagnostics>enough</diagnostics></appstate>`, "Content-Type", asXML).want(t, http.StatusOK, `{"state":"KILLED"}`)
+	h.do(http.MethodPut, at+"state?user.name=ann",
+		`<appstate><state>KILLED</state><diagnostics>enough</diagnostics></appstate>`, "Content-Type", asXML).want(t,
+		http.StatusOK, `{"state":"KILLED"}`)
 	if a := h.record(id); a.Shown() != yarn.AppKilled || !strings.Contains(a.Details().Diagnostics, "enough") {
 		t.Errorf("it is %s: %s", a.Shown(), a.Details().Diagnostics)
 	}
@@ -286,13 +316,15 @@ func TestKillWhatHasEnded(t *testing.T) {
 	h := newFixture(t)
 	id := h.registered("")
 	h.must(&input.FinishAttempt{Attempt: id, Final: yarn.FinalSucceeded})
-	h.do(http.MethodPut, "/ws/v1/cluster/apps/"+id.App.String()+"/state?user.name=ann", `{"state":"KILLED"}`, "Content-Type", asJSON).want(t, http.StatusOK, `{"state":"FINISHED"}`)
+	h.do(http.MethodPut, "/ws/v1/cluster/apps/"+id.App.String()+"/state?user.name=ann", `{"state":"KILLED"}`,
+		"Content-Type", asJSON).want(t, http.StatusOK, `{"state":"FINISHED"}`)
 }
 
 func TestConfig(t *testing.T) {
 	good := newFixture(t).svc.cfg
 	for name, spoil := range map[string]func(*ServiceConfig){
-		"logger": func(c *ServiceConfig) { c.Logger = nil }, "reader": func(c *ServiceConfig) { c.Reader = nil }, "client": func(c *ServiceConfig) { c.Client = nil },
+		"logger": func(c *ServiceConfig) { c.Logger = nil }, "reader": func(c *ServiceConfig) { c.Reader = nil },
+		"client": func(c *ServiceConfig) { c.Client = nil },
 	} {
 		c := good
 		spoil(&c)
@@ -309,12 +341,15 @@ func TestLargeBody(t *testing.T) {
 	id := h.app().App
 	path := "/ws/v1/cluster/apps/" + id.String() + "/state?user.name=ann"
 	kill := `{"state":"KILLED"}`
-	h.do(http.MethodPut, path, kill+strings.Repeat(" ", bodyMax), "Content-Type", asJSON).want(t, http.StatusBadRequest, "BadRequestException", "request body too large")
-	r := httptest.NewRequest(http.MethodPut, path, io.MultiReader(strings.NewReader(kill), iotest.ErrReader(problem.New(api.CodeBusy, "no room", "ask again"))))
+	h.do(http.MethodPut, path, kill+strings.Repeat(" ", bodyMax), "Content-Type", asJSON).want(t, http.StatusBadRequest,
+		"BadRequestException", "request body too large")
+	r := httptest.NewRequest(http.MethodPut, path,
+		io.MultiReader(strings.NewReader(kill), iotest.ErrReader(problem.New(api.CodeBusy, "no room", "ask again"))))
 	r.Header.Set("Content-Type", asJSON)
 	w := httptest.NewRecorder()
 	h.svc.ServeHTTP(w, r)
-	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "StandbyException") || !strings.Contains(w.Body.String(), "no room") {
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "StandbyException") ||
+		!strings.Contains(w.Body.String(), "no room") {
 		t.Errorf("a replica without room: %d %s", w.Code, w.Body)
 	}
 	if now := h.svc.shown(id); now != yarn.AppAccepted.String() {

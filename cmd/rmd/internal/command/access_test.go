@@ -42,7 +42,8 @@ func TestAccessTokenPrecedence(t *testing.T) {
 		{nil, "queue stop root.a", ""},
 		{map[string]string{"RMD_TOKEN": "rmd_env"}, "queue stop root.a", "Bearer rmd_env"},
 		{map[string]string{"RMD_TOKEN": "rmd_env", "RMD_TOKEN_FILE": two}, "queue stop root.a", "Bearer rmd_two"},
-		{map[string]string{"RMD_TOKEN": "rmd_env", "RMD_TOKEN_FILE": two}, "queue stop root.a --token-file " + one, "Bearer rmd_one"},
+		{map[string]string{"RMD_TOKEN": "rmd_env", "RMD_TOKEN_FILE": two}, "queue stop root.a --token-file " + one,
+			"Bearer rmd_one"},
 		{nil, "--token-file " + one + " queue stop root.a", "Bearer rmd_one"},
 		{nil, "cluster join 127.0.0.1:8034 --token-file " + join, ""},
 		{map[string]string{"RMD_TOKEN_FILE": two}, "cluster join 127.0.0.1:8034 --token-file " + join, "Bearer rmd_two"},
@@ -66,15 +67,18 @@ func TestAccessTokenPrecedence(t *testing.T) {
 		if err := errors.Join(os.Chmod(access, mode), os.Chmod(join, mode)); err != nil {
 			t.Fatal(err)
 		}
-		for line, each := range map[string]int{"queue stop root.a --token-file " + access: 1, "--token-file " + access + " cluster join 127.0.0.1:8034 --token-file " + join: 2,
-			"queue stop root.a -q --token-file " + access: 0} {
+		for line, each := range map[string]int{"queue stop root.a --token-file " + access: 1,
+			"--token-file " + access + " cluster join 127.0.0.1:8034 --token-file " + join: 2,
+			"queue stop root.a -q --token-file " + access:                                  0} {
 			r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
-			if got := strings.Count(r.err, fmt.Sprintf("has mode %#o, so others can read the token; chmod 600 it", mode)); r.exit != exitcode.OK || got != lines*each {
+			if got := strings.Count(r.err, fmt.Sprintf("has mode %#o, so others can read the token; chmod 600 it",
+				mode)); r.exit != exitcode.OK || got != lines*each {
 				t.Errorf("%s with mode %#o: %+v", line, mode, r)
 			}
 		}
 	}
-	if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, "queue", "stop", "root.a", "--token-file", "/dev/zero"); !strings.Contains(r.err, "/dev/zero has more than the 4096 bytes") {
+	if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, "queue", "stop", "root.a", "--token-file",
+		"/dev/zero"); !strings.Contains(r.err, "/dev/zero has more than the 4096 bytes") {
 		t.Errorf("a file without end: %+v", r)
 	}
 	for _, bad := range []string{"", "two words", "a\nb", strings.Repeat("x", verb.TokenMax+1)} {
@@ -103,13 +107,15 @@ func TestCheckKerberos(t *testing.T) {
 // TestRevokeCertificate revokes certificates by file and by serial number, and lists them.
 func TestRevokeCertificate(t *testing.T) {
 	dir := t.TempDir()
-	if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, "2a"); r.exit != exitcode.Usage || !strings.Contains(r.err, "there is no ca-key.pem") {
+	if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, "2a"); r.exit != exitcode.Usage ||
+		!strings.Contains(r.err, "there is no ca-key.pem") {
 		t.Errorf("without a CA: %+v", r)
 	}
 	if _, _, err := certificate.Open(dir, "prod", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if r := rmd(t, nil, "access", "certificate", "create", "--dir", dir, "--cluster", "prod", "--role", "read", "--name", "alice"); r.exit != 0 {
+	if r := rmd(t, nil, "access", "certificate", "create", "--dir", dir, "--cluster", "prod", "--role", "read", "--name",
+		"alice"); r.exit != 0 {
 		t.Fatalf("rmd access certificate create: exit %d, want 0; stderr %q", r.exit, r.err)
 	}
 	file := filepath.Join(dir, "alice.pem")
@@ -126,7 +132,8 @@ func TestRevokeCertificate(t *testing.T) {
 	if strings.Count(r.out, serial.Text(16)) != 1 || !strings.Contains(r.out, "2a ") {
 		t.Errorf("the list is\n%s%s", r.out, r.err)
 	}
-	if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, "nonsense"); r.exit == 0 || !strings.Contains(r.err, "serial number") {
+	if r := rmd(t, nil, "access", "certificate", "revoke", "--dir", dir, "nonsense"); r.exit == 0 ||
+		!strings.Contains(r.err, "serial number") {
 		t.Errorf("nonsense: %+v", r)
 	}
 }

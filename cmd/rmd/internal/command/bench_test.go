@@ -45,10 +45,12 @@ func hadoopCluster(t testing.TB) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	c, err := local.Start(ctx, local.Options{Replicas: 3, Dir: t.TempDir(), Scheduling: "eager", Version: "test", Logger: hclog.NewNullLogger(),
+	c, err := local.Start(ctx, local.Options{Replicas: 3, Dir: t.TempDir(), Scheduling: "eager", Version: "test",
+		Logger: hclog.NewNullLogger(),
 		Adjust: func(_ int, k *config.Config) {
 			k.HadoopConfDir = dir
-			k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second // a leader must not lose leadership when the machine is busy
+			// a leader must not lose leadership when the machine is busy
+			k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second
 		}})
 	if err != nil {
 		t.Fatal(err)
@@ -66,11 +68,13 @@ func TestBenchOfThreeReplicas(t *testing.T) {
 	for _, line := range [][]string{
 		{"bench", "heartbeat", "--nodes", "12", "--interval", "10ms"},
 		{"bench", "heartbeat", "--nodes", "12", "--interval", "0", "--parallel", "4"},
-		{"bench", "allocate", "--nodes", "12", "--masters", "4", "--batch", "10", "--node-containers", "8", "--interval", "20ms", "--am-interval", "10ms"},
+		{"bench", "allocate", "--nodes", "12", "--masters", "4", "--batch", "10", "--node-containers", "8", "--interval",
+			"20ms", "--am-interval", "10ms"},
 		{"bench", "latency", "--nodes", "3", "--interval", "20ms", "--am-interval", "20ms"},
 	} {
 		for _, span := range []string{"500ms", "4s", "20s"} { // how much fits into a span depends on the machine
-			r := rmd(t, nil, append(line, "--conf-dir", dir, "--warmup", "100ms", "--duration", span, "-q", "-o", "json", "--yes")...)
+			r := rmd(t, nil, append(line, "--conf-dir", dir, "--warmup", "100ms", "--duration", span, "-q", "-o",
+				"json", "--yes")...)
 			var out load.Result
 			if err := json.Unmarshal([]byte(r.out), &out); err != nil || r.exit != exitcode.OK {
 				t.Fatalf("rmd %s for %s: exit %d, want %d and JSON on stdout; decoding it: %v; stderr %q, stdout %q",
@@ -110,7 +114,8 @@ func TestBenchRefusals(t *testing.T) {
 		"flag provided but not defined: -masters":      {"heartbeat", "--masters", "3"},
 	} {
 		r := rmd(t, nil, append([]string{"bench", line[0], "--yes"}, line[1:]...)...)
-		if r.exit == exitcode.OK || r.out != "" || !strings.Contains(r.err, want) && !strings.Contains(r.err, "UNKNOWN_FLAG") {
+		if r.exit == exitcode.OK || r.out != "" ||
+			!strings.Contains(r.err, want) && !strings.Contains(r.err, "UNKNOWN_FLAG") {
 			t.Errorf("%v: wanted %q: %+v", line, want, r)
 		}
 	}

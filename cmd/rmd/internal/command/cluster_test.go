@@ -23,8 +23,9 @@ func open(t *testing.T, id, dir string) *server.Replica {
 	k := config.Default()
 	k.ID, k.Cluster, k.Data = id, "test", filepath.Join(dir, id)
 	k.Raft.Listen, k.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0"
-	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second // a leader must not lose leadership when the machine is busy
-	k.Autopilot.ServerStabilizationTime = time.Hour                                               // this test promotes replicas itself
+	// a leader must not lose leadership when the machine is busy
+	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second
+	k.Autopilot.ServerStabilizationTime = time.Hour // this test promotes replicas itself
 	r, err := server.Open(server.Options{Config: k, Version: "test", Queues: preset.Demo(), Logger: hclog.NewNullLogger(),
 		OnFatal: func(code int, err error) { t.Errorf("%s must stop with %d: %v", id, code, err) }})
 	if err != nil {
@@ -65,10 +66,12 @@ func TestClusterLifecycle(t *testing.T) {
 	}
 	token := filepath.Join(dir, "token")
 	for i, id := range []string{"rm2", "rm3"} {
-		if err := os.WriteFile(token, []byte(ok(t, env, "cluster token create --role "+[]string{"voter", "nonvoter"}[i])), 0o600); err != nil {
+		if err := os.WriteFile(token, []byte(ok(t, env, "cluster token create --role "+[]string{"voter", "nonvoter"}[i])),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
-		joined := ok(t, env, "cluster join "+all[0].PeerAddr()+" --token-file "+token+" --addr "+addrs[i+1]+[]string{"", " --wait"}[i])
+		joined := ok(t, env, "cluster join "+all[0].PeerAddr()+" --token-file "+token+" --addr "+
+			addrs[i+1]+[]string{"", " --wait"}[i])
 		if want := []string{"it does not vote yet", "has caught up; it is a non-voter"}[i]; !strings.HasSuffix(joined, want) {
 			t.Fatalf("joined: %s", joined)
 		}
@@ -89,7 +92,8 @@ func TestClusterLifecycle(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok(t, env, "cluster verify")
-	if out := ok(t, env, "cluster remove rm3 --dry-run"); out != "rm3 can be removed; then 2 of 2 voters are healthy, 2 are needed, and the cluster can lose 0: the loss of any voter would stop it" {
+	if out := ok(t, env,
+		"cluster remove rm3 --dry-run"); out != "rm3 can be removed; then 2 of 2 voters are healthy, 2 are needed, and the cluster can lose 0: the loss of any voter would stop it" {
 		t.Fatalf("remove: %s", out)
 	}
 	if out := ok(t, env, "cluster transfer rm2"); out != "transferred leadership from rm1 to rm2" {
@@ -104,7 +108,8 @@ func TestClusterLifecycle(t *testing.T) {
 
 	env["RMD_ADDR"] = strings.Join([]string{addrs[1], addrs[2], addrs[0]}, ",")
 	id := ok(t, env, "app submit --queue root.batch --name one --am memory=1024,vcores=1")
-	if r := rmd(t, env, "app", "submit", "--queue", "root.none"); r.exit != exitcode.NotFound || !strings.Contains(r.err, "NO_SUCH_QUEUE") {
+	if r := rmd(t, env, "app", "submit", "--queue", "root.none"); r.exit != exitcode.NotFound ||
+		!strings.Contains(r.err, "NO_SUCH_QUEUE") {
 		t.Fatalf("no such queue: %+v", r)
 	}
 	ok(t, env, "conf set root.batch.maximum-capacity=80 -m less")

@@ -35,7 +35,10 @@ type result struct {
 func rmd(t *testing.T, env map[string]string, line ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	s := verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: 80, Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }}
+	s := verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: 80, Env: func(n string) (string, bool) {
+		v, ok := env[n]
+		return v, ok
+	}}
 	code := Run(t.Context(), append([]string{"rmd"}, line...), s)
 	return result{code, out.String(), errs.String()}
 }
@@ -120,15 +123,22 @@ const anApp = "application_1780000000000_0107"
 
 // calls are command lines that call a cluster, each as short as possible.
 var calls = []string{
-	"app submit --queue root.a", "app list", "app status " + anApp, "app explain " + anApp, "app forecast " + anApp, "app history " + anApp, "app wait " + anApp, "app kill " + anApp,
-	"app move " + anApp + " root.b", "app priority " + anApp + " 3", "app gang " + anApp + " priority=1,count=4", "app attempts " + anApp, "app containers " + anApp,
-	"node list", "node status n1:1", "node status never:-1", "node drain n1:1", "node drain n1:1 --undo", "node forget n1:1 --yes", "node resource n1:1 memory-mb=1,vcores=1",
-	"label list", "label status gpu", "label nodes", "label add gpu", "label remove gpu --yes", "label map n1=gpu", "label map n1 --label gpu",
+	"app submit --queue root.a", "app list", "app status " + anApp, "app explain " + anApp, "app forecast " + anApp,
+	"app history " + anApp, "app wait " + anApp, "app kill " + anApp,
+	"app move " + anApp + " root.b", "app priority " + anApp + " 3", "app gang " + anApp + " priority=1,count=4",
+	"app attempts " + anApp, "app containers " + anApp,
+	"node list", "node status n1:1", "node status never:-1", "node drain n1:1", "node drain n1:1 --undo",
+	"node forget n1:1 --yes", "node resource n1:1 memory-mb=1,vcores=1",
+	"label list", "label status gpu", "label nodes", "label add gpu", "label remove gpu --yes", "label map n1=gpu",
+	"label map n1 --label gpu",
 	"queue list", "queue tree", "queue status root.a", "queue place --user ann", "queue stop root.a", "queue start root.a",
-	"reservation list", "reservation status", "reservation status r1", "reservation cancel r1 --yes", "token list", "preempt --dry-run", "preempt --over 1h", "forecast report",
-	"conf get", "conf get --ignored", "conf get --xml", "conf set root.a.capacity=5", "conf diff 1", "conf diff 1 2", "conf history", "conf rollback 1 --yes",
+	"reservation list", "reservation status", "reservation status r1", "reservation cancel r1 --yes", "token list",
+	"preempt --dry-run", "preempt --over 1h", "forecast report",
+	"conf get", "conf get --ignored", "conf get --xml", "conf set root.a.capacity=5", "conf diff 1", "conf diff 1 2",
+	"conf history", "conf rollback 1 --yes",
 	"shadow start QUEUES", "shadow start root.a.capacity=5", "shadow status", "shadow report", "shadow stop",
-	"cluster status", "cluster init", "cluster token create", "cluster members", "cluster promote rm2", "cluster demote rm2",
+	"cluster status", "cluster init", "cluster token create", "cluster members", "cluster promote rm2",
+	"cluster demote rm2",
 	"cluster remove rm2 --yes", "cluster transfer", "cluster health", "cluster verify",
 	"autopilot get", "autopilot set min_quorum=3", "autopilot state",
 	"access token create --role operator --name ci", "access token list", "access token revoke ci", "access whoami",
@@ -141,14 +151,16 @@ var calls = []string{
 func TestEveryRefusalIsTold(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusConflict)
-		_ = json.NewEncoder(w).Encode(api.Error{Code: "WOULD_LOSE_QUORUM", Message: "what is wrong", Remedy: "what to do", Details: []string{"a detail"}})
+		_ = json.NewEncoder(w).Encode(api.Error{Code: "WOULD_LOSE_QUORUM", Message: "what is wrong", Remedy: "what to do",
+			Details: []string{"a detail"}})
 	}))
 	defer s.Close()
 	for _, line := range calls {
 		line = strings.ReplaceAll(line, "FILE", filepath.Join(t.TempDir(), "f"))
 		line = strings.ReplaceAll(line, "QUEUES", queueFile(t))
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
-		if r.exit != exitcode.Refused || r.out != "" || r.err != "rmd: WOULD_LOSE_QUORUM: what is wrong; what to do\n     a detail\n" {
+		if r.exit != exitcode.Refused || r.out != "" ||
+			r.err != "rmd: WOULD_LOSE_QUORUM: what is wrong; what to do\n     a detail\n" {
 			t.Errorf("rmd %s, refused by the server: exit %d, stdout %q, stderr %q; "+
 				"want exit %d and only the refusal with its remedy and detail on stderr",
 				line, r.exit, r.out, r.err, exitcode.Refused)
@@ -165,16 +177,20 @@ func TestTerminalEscapesRemoved(t *testing.T) {
 		case "/v1/apps/" + anApp:
 			_ = json.NewEncoder(w).Encode(api.App{ID: anApp, State: "KILLED", Name: hostile, Diagnostics: hostile})
 		case "/v1/log":
-			_ = json.NewEncoder(w).Encode(api.Log{First: 1, Last: 1, Entries: []api.LogEntry{{Index: 1, Type: "events", AtMillis: time.Now().UnixMilli(),
-				Events: []api.Event{{Kind: "ApplicationSubmitted", App: anApp, Queue: hostile, Data: map[string]any{"name": hostile}}}}}})
+			_ = json.NewEncoder(w).Encode(api.Log{First: 1, Last: 1,
+				Entries: []api.LogEntry{{Index: 1, Type: "events", AtMillis: time.Now().UnixMilli(),
+					Events: []api.Event{{Kind: "ApplicationSubmitted", App: anApp, Queue: hostile,
+						Data: map[string]any{"name": hostile}}}}}})
 		default:
 			w.WriteHeader(http.StatusConflict)
-			_ = json.NewEncoder(w).Encode(api.Error{Code: "WOULD_LOSE_QUORUM", Message: hostile, Remedy: hostile, Details: []string{hostile}})
+			_ = json.NewEncoder(w).Encode(api.Error{Code: "WOULD_LOSE_QUORUM", Message: hostile, Remedy: hostile,
+				Details: []string{hostile}})
 		}
 	}))
 	defer s.Close()
 	for _, c := range []struct{ line, says string }{
-		{"app wait " + anApp, "ENDED_KILLED"}, {"app status " + anApp, "KILLED"}, {"events --since 1h", "ApplicationSubmitted"}, {"log show --events", "ApplicationSubmitted"},
+		{"app wait " + anApp, "ENDED_KILLED"}, {"app status " + anApp, "KILLED"},
+		{"events --since 1h", "ApplicationSubmitted"}, {"log show --events", "ApplicationSubmitted"},
 		{"queue list", "WOULD_LOSE_QUORUM"}, {"app wait nosuch" + hostile, "rmd: "},
 	} {
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(c.line)...)
@@ -186,7 +202,9 @@ func TestTerminalEscapesRemoved(t *testing.T) {
 
 // TestWrongUsage checks that wrong command lines send no request.
 func TestWrongUsage(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("asked for %s", r.URL)
+	}))
 	defer s.Close()
 	for line, want := range map[string]string{
 		"ap list":                                `UNKNOWN_COMMAND: "ap" is not a command of "rmd"; did you mean app?`,
@@ -257,10 +275,12 @@ func TestWrongUsage(t *testing.T) {
 func TestListsAndDocuments(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("after") == "" {
-			fmt.Fprintf(w, `{"apps":[{"id":"%s","state":"RUNNING","queue":"root.a","user":"u","later":1}],"next":"%s"}`, anApp, anApp)
+			fmt.Fprintf(w, `{"apps":[{"id":"%s","state":"RUNNING","queue":"root.a","user":"u","later":1}],"next":"%s"}`, anApp,
+				anApp)
 			return
 		}
-		fmt.Fprint(w, `{"apps":[{"id":"application_1780000000000_0108","state":"ACCEPTED","queue":"root.b","user":"v","name":"n","waiting_ms":242000,"why_text":"its AM waits"}]}`)
+		fmt.Fprint(w,
+			`{"apps":[{"id":"application_1780000000000_0108","state":"ACCEPTED","queue":"root.b","user":"v","name":"n","waiting_ms":242000,"why_text":"its AM waits"}]}`)
 	}))
 	defer s.Close()
 	env := map[string]string{"RMD_ADDR": s.URL}
@@ -279,14 +299,16 @@ func TestListsAndDocuments(t *testing.T) {
 		Next string           `json:"next"`
 	}
 	r := rmd(t, env, "app", "list", "-o", "json")
-	if err := json.Unmarshal([]byte(r.out), &d); err != nil || len(d.Apps) != 2 || d.Apps[0]["later"] != 1.0 || d.Next != "" {
+	if err := json.Unmarshal([]byte(r.out), &d); err != nil || len(d.Apps) != 2 || d.Apps[0]["later"] != 1.0 ||
+		d.Next != "" {
 		t.Errorf("json: %v\n%s", err, r.out)
 	}
 }
 
 // TestAppHistory checks the table of an application's samples, and what stands above it.
 func TestAppHistory(t *testing.T) {
-	doc := `{"id":"rm2","app":"` + anApp + `","submitted_ms":1780000000000,"step_ms":10000,"gaps":[{"from_ms":1,"to_ms":2}],"samples":[` +
+	doc := `{"id":"rm2","app":"` + anApp +
+		`","submitted_ms":1780000000000,"step_ms":10000,"gaps":[{"from_ms":1,"to_ms":2}],"samples":[` +
 		`{"at_ms":1780000010000,"used":{"memory-mb":0,"vcores":0},"reserved":{"memory-mb":0,"vcores":0},"pending":{"memory-mb":4096,"vcores":2}},` +
 		`{"at_ms":1780000020000,"used":{"memory-mb":4096,"vcores":2},"reserved":{"memory-mb":0,"vcores":0},"pending":{"memory-mb":0,"vcores":0}}]}`
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -298,12 +320,14 @@ func TestAppHistory(t *testing.T) {
 	env := map[string]string{"RMD_ADDR": s.URL}
 	r := rmd(t, env, "app", "history", anApp)
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[0], anApp+", submitted ") || !strings.HasSuffix(lines[0], "samples of replica rm2 every 10s, with 1 gap") ||
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], anApp+", submitted ") ||
+		!strings.HasSuffix(lines[0], "samples of replica rm2 every 10s, with 1 gap") ||
 		!strings.HasPrefix(lines[1], "AT ") || !strings.Contains(lines[3], "4 GiB · 2 vc  0 GiB · 0 vc  0 GiB · 0 vc") {
 		t.Errorf("app history: exit %d\n%s%s", r.exit, r.out, r.err)
 	}
 	var d api.AppHistory
-	if r := rmd(t, env, "app", "history", anApp, "-o", "json"); json.Unmarshal([]byte(r.out), &d) != nil || len(d.Samples) != 2 {
+	if r := rmd(t, env, "app", "history", anApp, "-o", "json"); json.Unmarshal([]byte(r.out), &d) != nil ||
+		len(d.Samples) != 2 {
 		t.Errorf("app history -o json: exit %d\n%s%s", r.exit, r.out, r.err)
 	}
 }
@@ -318,7 +342,8 @@ func TestStaleReadsSayHowOld(t *testing.T) {
 	defer s.Close()
 	env := map[string]string{"RMD_ADDR": s.URL}
 	want := s.URL + " shows its own state, of log entry 1234; it heard from the leader 2.5s ago\n"
-	if r := rmd(t, env, "app", "list", "--stale", "-o", "json"); r.exit != 0 || !strings.Contains(r.err, want) || strings.Contains(r.out, "1234") {
+	if r := rmd(t, env, "app", "list", "--stale", "-o", "json"); r.exit != 0 || !strings.Contains(r.err, want) ||
+		strings.Contains(r.out, "1234") {
 		t.Errorf("app list --stale -o json: exit %d, stdout %q, stderr %q, want %q in stderr", r.exit, r.out, r.err, want)
 	}
 	if r := rmd(t, env, "app", "list"); strings.Contains(r.err, "1234") {
@@ -343,7 +368,8 @@ func TestLabelFlag(t *testing.T) {
 		"label map n1 --label -":  `{"nodes":[{"node":"n1","label":""}]}`,
 	} {
 		asked = nil
-		if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...); r.exit != exitcode.OK || len(asked) != 1 || !strings.Contains(asked[0], want) {
+		if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...); r.exit != exitcode.OK ||
+			len(asked) != 1 || !strings.Contains(asked[0], want) {
 			t.Errorf("%s asked for %q: %+v", line, asked, r)
 		}
 	}
@@ -381,7 +407,8 @@ func TestDrainChosen(t *testing.T) {
 		}
 	}
 	asked = nil
-	if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields("node drain --choose 2 --deadline 1s")...); r.exit == exitcode.OK || asked != nil {
+	if r := rmd(t, map[string]string{"RMD_ADDR": s.URL},
+		strings.Fields("node drain --choose 2 --deadline 1s")...); r.exit == exitcode.OK || asked != nil {
 		t.Errorf("a short drain is not confirmed: %+v, asked for %q", r, asked)
 	}
 }
@@ -393,7 +420,8 @@ func TestWaitAndHealthExitCodes(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(api.App{ID: anApp, State: state, FinalStatus: final})
 			return
 		}
-		_ = json.NewEncoder(w).Encode(api.Cluster{Leader: "rm1", Verdict: api.Verdict{Status: "degraded", Voters: 3, HealthyVoters: 2, Quorum: 2}})
+		_ = json.NewEncoder(w).Encode(api.Cluster{Leader: "rm1",
+			Verdict: api.Verdict{Status: "degraded", Voters: 3, HealthyVoters: 2, Quorum: 2}})
 	}))
 	defer s.Close()
 	env := map[string]string{"RMD_ADDR": s.URL}
@@ -401,8 +429,10 @@ func TestWaitAndHealthExitCodes(t *testing.T) {
 		state, final, goal string
 		exit               int
 	}{
-		{"KILLED", "", "finished", exitcode.Ended}, {"FAILED", "", "running", exitcode.Ended}, {"FINISHED", "FAILED", "finished", exitcode.Ended},
-		{"FINISHED", "SUCCEEDED", "running", exitcode.OK}, {"RUNNING", "", "running", exitcode.OK}, {"ACCEPTED", "", "running", exitcode.TimedOut},
+		{"KILLED", "", "finished", exitcode.Ended}, {"FAILED", "", "running", exitcode.Ended},
+		{"FINISHED", "FAILED", "finished", exitcode.Ended},
+		{"FINISHED", "SUCCEEDED", "running", exitcode.OK}, {"RUNNING", "", "running", exitcode.OK},
+		{"ACCEPTED", "", "running", exitcode.TimedOut},
 	} {
 		state, final = c.state, c.final
 		if r := rmd(t, env, "app", "wait", anApp, "--for", c.goal, "--timeout", "0.2"); r.exit != c.exit {
@@ -410,7 +440,8 @@ func TestWaitAndHealthExitCodes(t *testing.T) {
 				c.goal, c.state, c.final, r.exit, c.exit, r.err)
 		}
 	}
-	if r := rmd(t, env, "cluster", "health"); r.exit != exitcode.CheckFailed || !strings.Contains(r.err, "the cluster cannot lose a replica") || !strings.Contains(r.out, "degraded") {
+	if r := rmd(t, env, "cluster", "health"); r.exit != exitcode.CheckFailed ||
+		!strings.Contains(r.err, "the cluster cannot lose a replica") || !strings.Contains(r.out, "degraded") {
 		t.Errorf("health: %+v", r)
 	}
 	if r := rmd(t, env, "cluster", "status"); r.exit != exitcode.OK {
@@ -430,17 +461,20 @@ func TestValidateOffline(t *testing.T) {
 		}
 		return path
 	}
-	if r := rmd(t, nil, "conf", "validate", write("good.xml", "60")); r.exit != exitcode.OK || !strings.Contains(r.out, ": valid, 0 faults") {
+	if r := rmd(t, nil, "conf", "validate", write("good.xml", "60")); r.exit != exitcode.OK ||
+		!strings.Contains(r.out, ": valid, 0 faults") {
 		t.Errorf("good: %+v", r)
 	}
-	if r := rmd(t, nil, "conf", "validate", write("bad.xml", "70")); r.exit != exitcode.CheckFailed || !strings.Contains(r.out, "NOT VALID") {
+	if r := rmd(t, nil, "conf", "validate", write("bad.xml", "70")); r.exit != exitcode.CheckFailed ||
+		!strings.Contains(r.out, "NOT VALID") {
 		t.Errorf("bad: %+v", r)
 	}
 }
 
 func TestInitConfigLoads(t *testing.T) {
 	dir := t.TempDir()
-	r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--cluster", "prod", "--tls", "--advertise", "10.0.0.11:8034", "--data", dir)
+	r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--cluster", "prod", "--tls", "--advertise", "10.0.0.11:8034",
+		"--data", dir)
 	if r.exit != 0 {
 		t.Fatalf("rmd init --id rm1 --tls: exit %d, want 0; stderr %q", r.exit, r.err)
 	}
@@ -450,12 +484,15 @@ func TestInitConfigLoads(t *testing.T) {
 		}
 	}
 	file := strings.TrimSpace(r.out)
-	if r := rmd(t, nil, "server", "--config", file, "--print-config", "--set", "raft.heartbeat=300ms", "--set", "raft.lease=200ms"); r.exit != 0 ||
-		!strings.Contains(r.out, "heartbeat: 300ms   # flag --set raft.heartbeat") || !strings.Contains(r.out, "id: rm1   # "+file+":") {
+	if r := rmd(t, nil, "server", "--config", file, "--print-config", "--set", "raft.heartbeat=300ms", "--set",
+		"raft.lease=200ms"); r.exit != 0 ||
+		!strings.Contains(r.out, "heartbeat: 300ms   # flag --set raft.heartbeat") ||
+		!strings.Contains(r.out, "id: rm1   # "+file+":") {
 		t.Errorf("rmd server --print-config: exit %d, want 0, raft.heartbeat 300ms from --set and id rm1 from %s; "+
 			"stderr %q, stdout %q", r.exit, file, r.err, r.out)
 	}
-	if r := rmd(t, nil, "server", "--config", file, "--id", "rm2", "--print-config"); r.exit != exitcode.Usage || !strings.Contains(r.err, "certificate id differs from the replica id") {
+	if r := rmd(t, nil, "server", "--config", file, "--id", "rm2", "--print-config"); r.exit != exitcode.Usage ||
+		!strings.Contains(r.err, "certificate id differs from the replica id") {
 		t.Errorf("a foreign certificate: %+v", r)
 	}
 	if r := rmd(t, nil, "init", "--dir", dir, "--id", "rm1", "--tls"); r.exit == 0 {
@@ -486,14 +523,20 @@ func TestInitReplicasRefuses(t *testing.T) {
 		{`cannot dial 0.0.0.0`, exitcode.Usage, []string{"--replicas", "rm1=0.0.0.0"}},
 		{`rm1 is named twice`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm1=10.0.0.12"}},
 		{`rm1 and RM1 differ only in case`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,RM1=10.0.0.12"}},
-		{`rm1 and rm3 both have the address 10.0.0.11`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm2=10.0.0.12,rm3=::ffff:10.0.0.11"}},
-		{`rm1 and rm2 both have the address node.example`, exitcode.Usage, []string{"--replicas", "rm1=node.example,rm2=Node.Example"}},
+		{`rm1 and rm3 both have the address 10.0.0.11`, exitcode.Usage,
+			[]string{"--replicas", "rm1=10.0.0.11,rm2=10.0.0.12,rm3=::ffff:10.0.0.11"}},
+		{`rm1 and rm2 both have the address node.example`, exitcode.Usage,
+			[]string{"--replicas", "rm1=node.example,rm2=Node.Example"}},
 		{`only one is a loopback address`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm2=127.0.0.1"}},
-		{`2 replicas tolerate no more failures than 1; name 1 or 3`, exitcode.Usage, []string{"--replicas", "rm1=10.0.0.11,rm2=10.0.0.12"}},
-		{`more than 7 replicas`, exitcode.Usage, []string{"--replicas", three + ",rm4=10.0.0.14,rm5=10.0.0.15,rm6=10.0.0.16,rm7=10.0.0.17,rm8=10.0.0.18,rm9=10.0.0.19"}},
+		{`2 replicas tolerate no more failures than 1; name 1 or 3`, exitcode.Usage,
+			[]string{"--replicas", "rm1=10.0.0.11,rm2=10.0.0.12"}},
+		{`more than 7 replicas`, exitcode.Usage,
+			[]string{"--replicas",
+				three + ",rm4=10.0.0.14,rm5=10.0.0.15,rm6=10.0.0.16,rm7=10.0.0.17,rm8=10.0.0.18,rm9=10.0.0.19"}},
 		{`add --tls`, exitcode.Usage, []string{"--replicas", three}},
 		{`--id and --replicas contradict`, exitcode.Usage, []string{"--replicas", three, "--id", "rm1"}},
-		{`--advertise and --replicas contradict`, exitcode.Usage, []string{"--replicas", three, "--advertise", "10.0.0.11:8034"}},
+		{`--advertise and --replicas contradict`, exitcode.Usage,
+			[]string{"--replicas", three, "--advertise", "10.0.0.11:8034"}},
 		{`"a b" is not 1 to 64 letters`, exitcode.Usage, []string{"--replicas", three, "--cluster", "a b"}},
 		{`EXISTS: taken already exists`, exitcode.Refused, []string{"--replicas", three, "--dir", "taken", "--tls"}},
 		{`EXISTS: taken already exists`, exitcode.Refused, []string{"--replicas", three, "--cluster", "taken", "--tls"}},
@@ -515,7 +558,8 @@ func TestInitReplicasRefuses(t *testing.T) {
 // TestInitReplicasOfSeveralMachines checks the differences from a trial on one machine.
 func TestInitReplicasOfSeveralMachines(t *testing.T) {
 	t.Chdir(t.TempDir())
-	r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=a.example,rm2=2001:db8::2,rm3=10.0.0.13", "--tls", "--host", "rmd.example")
+	r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=a.example,rm2=2001:db8::2,rm3=10.0.0.13", "--tls",
+		"--host", "rmd.example")
 	if r.exit != 0 || r.out != "prod/rm1\nprod/rm2\nprod/rm3\n" {
 		t.Fatalf("rmd init --replicas: exit %d, stdout %q, want exit 0 and the directories of rm1, rm2 and rm3; stderr %q",
 			r.exit, r.out, r.err)
@@ -527,13 +571,16 @@ func TestInitReplicasOfSeveralMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Raft.Listen != "[::]:8034" || l.Raft.Advertise != "[2001:db8::2]:8034" || l.HTTP.ListenTLS != "[::]:8090" || l.Data != "/var/lib/rmd" ||
-		l.TLS.Key != filepath.Join("prod", "rm2", "rm2-key.pem") || !slices.Equal(l.HTTP.Hosts, []string{"a.example", "rmd.example"}) {
+	if l.Raft.Listen != "[::]:8034" || l.Raft.Advertise != "[2001:db8::2]:8034" || l.HTTP.ListenTLS != "[::]:8090" ||
+		l.Data != "/var/lib/rmd" ||
+		l.TLS.Key != filepath.Join("prod", "rm2", "rm2-key.pem") ||
+		!slices.Equal(l.HTTP.Hosts, []string{"a.example", "rmd.example"}) {
 		t.Errorf("rm2's file: raft listen %s, advertise %s, listen_tls %s, data %s, key %s, hosts %q; "+
 			"want [::]:8034, [2001:db8::2]:8034, [::]:8090, /var/lib/rmd, prod/rm2/rm2-key.pem, [a.example rmd.example]",
 			l.Raft.Listen, l.Raft.Advertise, l.HTTP.ListenTLS, l.Data, l.TLS.Key, l.HTTP.Hosts)
 	}
-	for name, mode := range map[string]os.FileMode{"ca-key.pem": 0o600, "admin-key.pem": 0o600, "rm3/rm3-key.pem": 0o600, "rm3": os.ModeDir | 0o700} {
+	for name, mode := range map[string]os.FileMode{"ca-key.pem": 0o600, "admin-key.pem": 0o600, "rm3/rm3-key.pem": 0o600,
+		"rm3": os.ModeDir | 0o700} {
 		if info, err := os.Stat(filepath.Join("prod", name)); err != nil || info.Mode()&^0o055 != mode {
 			t.Errorf("after rmd init, Stat(%s) = %+v, %v; want mode %s apart from the bits 055", name, info, err, mode)
 		}
@@ -548,14 +595,21 @@ func TestInitReplicasOfSeveralMachines(t *testing.T) {
 
 // TestMissingFile names a file that is not there to every command that reads one.
 func TestMissingFile(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("asked for %s", r.URL)
+	}))
 	defer s.Close()
 	t.Chdir(t.TempDir())
 	for _, line := range []string{
-		"app list --cacert nowhere", "app list --cert nowhere --key nowhere", "--token-file nowhere app list", "cluster init --queues nowhere",
-		"cluster join 127.0.0.1:1 --token-file nowhere", "conf apply nowhere", "conf refresh --conf-dir nowhere", "conf validate nowhere", "conf diff nowhere", "conf diff nowhere --whatif",
-		"queue place --file nowhere", "shadow start nowhere", "snapshot inspect nowhere", "snapshot restore nowhere", "replay nowhere", "replay demo --nodes nowhere",
-		"server --config nowhere", "server --id rm1 --data d --queues nowhere", "check --data nowhere", "recover --data nowhere --peers nowhere", "bench latency --conf-dir nowhere", "access certificate create --dir nowhere --name x --role read",
+		"app list --cacert nowhere", "app list --cert nowhere --key nowhere", "--token-file nowhere app list",
+		"cluster init --queues nowhere",
+		"cluster join 127.0.0.1:1 --token-file nowhere", "conf apply nowhere", "conf refresh --conf-dir nowhere",
+		"conf validate nowhere", "conf diff nowhere", "conf diff nowhere --whatif",
+		"queue place --file nowhere", "shadow start nowhere", "snapshot inspect nowhere", "snapshot restore nowhere",
+		"replay nowhere", "replay demo --nodes nowhere",
+		"server --config nowhere", "server --id rm1 --data d --queues nowhere", "check --data nowhere",
+		"recover --data nowhere --peers nowhere", "bench latency --conf-dir nowhere",
+		"access certificate create --dir nowhere --name x --role read",
 	} {
 		r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...)
 		if r.exit != exitcode.Usage || !strings.Contains(r.err, "nowhere") || !strings.Contains(r.err, "rmd: ") {

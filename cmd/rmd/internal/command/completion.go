@@ -57,18 +57,19 @@ const filesMark = ":files"
 // complete prints the words that can replace the last word, one per line. The description of a word
 // follows after a tab.
 func complete(p *verb.Program) *cli.Command {
-	return &cli.Command{Name: "__complete", Hidden: true, SkipFlagParsing: true, HideHelp: true, HideHelpCommand: true, Action: func(c *cli.Context) error {
-		l := &verb.Lookup{Program: p, Ctx: c.Context, App: c.App}
-		for _, w := range l.Candidates(c.Args().Slice()) {
-			line := w.Word
-			if w.About != "" {
-				line += "\t" + w.About
+	return &cli.Command{Name: "__complete", Hidden: true, SkipFlagParsing: true, HideHelp: true, HideHelpCommand: true,
+		Action: func(c *cli.Context) error {
+			l := &verb.Lookup{Program: p, Ctx: c.Context, App: c.App}
+			for _, w := range l.Candidates(c.Args().Slice()) {
+				line := w.Word
+				if w.About != "" {
+					line += "\t" + w.About
+				}
+				fmt.Fprintln(p.Out, line) // not app.Writer, which folds lines
 			}
-			fmt.Fprintln(p.Out, line) // not app.Writer, which folds lines
-		}
-		if l.Files {
-			fmt.Fprintln(p.Out, filesMark)
-		}
-		return nil
-	}}
+			if l.Files {
+				fmt.Fprintln(p.Out, filesMark)
+			}
+			return nil
+		}}
 }

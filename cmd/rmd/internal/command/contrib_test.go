@@ -65,7 +65,8 @@ func TestComposeFile(t *testing.T) {
 	}
 	for _, id := range []string{"rm1", "rm2", "rm3"} {
 		s := file.Services[id]
-		if _, err := argparse.Arrange(newApp(&verb.Program{}), append([]string{"rmd"}, s.Command...)); err != nil || len(s.Command) != 3 {
+		if _, err := argparse.Arrange(newApp(&verb.Program{}), append([]string{"rmd"}, s.Command...)); err != nil ||
+			len(s.Command) != 3 {
 			t.Fatalf("the command of %s is %q: %v, want 3 words that are a valid command line", id, s.Command, err)
 		}
 		l, err := config.Load(config.Source{File: strings.Replace(s.Command[2], etc, here, 1), Files: 1 << 20})
@@ -91,7 +92,8 @@ func TestDockerfile(t *testing.T) {
 			continue
 		}
 		word, rest, _ := strings.Cut(line, " ")
-		known := []string{"FROM", "ARG", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "ENTRYPOINT", "CMD"}
+		known := []string{"FROM", "ARG", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL",
+			"ENTRYPOINT", "CMD"}
 		if !slices.Contains(known, word) || strings.TrimSpace(rest) == "" {
 			t.Errorf("%q is not an instruction with a value, one of %v", line, known)
 		}
@@ -122,7 +124,8 @@ func TestDockerfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile(`-X \$command\.(\w+)=\$(\w+)`).FindAllStringSubmatch(strings.Join(steps["RUN"], " "), -1) {
+	for _, m := range regexp.MustCompile(`-X \$command\.(\w+)=\$(\w+)`).FindAllStringSubmatch(
+		strings.Join(steps["RUN"], " "), -1) {
 		if !regexp.MustCompile(`(?m)^var .*\b`+m[1]+`\b`).Match(source) || !slices.Contains(steps["ARG"], m[2]) {
 			t.Errorf("-X sets %s to $%s: no such variable or no ARG", m[1], m[2])
 		}
@@ -139,7 +142,8 @@ func TestDockerfile(t *testing.T) {
 		t.Errorf("the image runs %q: %v, want a valid command line", line, err)
 	}
 	ports := strings.Fields(strings.Join(steps["EXPOSE"], " "))
-	for _, p := range []string{strconv.Itoa(replica.PeerPort), strconv.Itoa(replica.HTTPPort), "8030", "8031", "8032", "8033"} {
+	for _, p := range []string{strconv.Itoa(replica.PeerPort), strconv.Itoa(replica.HTTPPort), "8030", "8031",
+		"8032", "8033"} {
 		if !slices.Contains(ports, p) {
 			t.Errorf("EXPOSE %v, want also %s", ports, p)
 		}

@@ -114,7 +114,8 @@ func TestDevKeys(t *testing.T) {
 		}
 	}
 	for i := range 3 {
-		if r := rmd(t, nil, "cluster", "status", "--timeout", "1", "--addr", fmt.Sprintf("127.0.0.1:%d", base+replica.DevStep*i)); r.exit == 0 {
+		if r := rmd(t, nil, "cluster", "status", "--timeout", "1", "--addr",
+			fmt.Sprintf("127.0.0.1:%d", base+replica.DevStep*i)); r.exit == 0 {
 			t.Errorf("replica %d still runs:\n%s", i+1, r.out)
 		}
 	}

@@ -29,7 +29,8 @@ func TestManPagesAreCurrent(t *testing.T) {
 	}
 	for name, want := range pages {
 		if have, err := os.ReadFile(filepath.Join(manDir, name)); err != nil || string(have) != want {
-			t.Errorf("%s is not that of the command tree (%v): go test ./cmd/rmd/internal/command -run TestManPages -rewrite", name, err)
+			t.Errorf("%s is not that of the command tree (%v): go test ./cmd/rmd/internal/command -run TestManPages -rewrite",
+				name, err)
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(manDir, "*.1"))
@@ -56,7 +57,8 @@ func TestManPagesDoNotDependOnTheReader(t *testing.T) {
 }
 
 func TestPlainEscapes(t *testing.T) {
-	for in, want := range map[string]string{".x": `\&.x`, "a-b": `a\-b`, `c:\d`: `c:\ed`, "'q": `\&'q`, "1 × …": "1 x ..."} {
+	for in, want := range map[string]string{".x": `\&.x`, "a-b": `a\-b`, `c:\d`: `c:\ed`, "'q": `\&'q`,
+		"1 × …": "1 x ..."} {
 		if got := plain(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
@@ -101,9 +103,10 @@ func TestOnCallCommands(t *testing.T) {
 		if _, err := argparse.Arrange(app, given); err != nil {
 			t.Errorf("%q would not be understood: %v", given, err)
 		}
-		if path := strings.Join(given[:min(len(given), 3)], " "); !slices.ContainsFunc(leaves(app.Commands, nil), func(l leaf) bool {
-			return strings.HasPrefix(path+" ", "rmd "+strings.Join(l.path, " ")+" ")
-		}) {
+		if path := strings.Join(given[:min(len(given), 3)], " "); !slices.ContainsFunc(leaves(app.Commands, nil),
+			func(l leaf) bool {
+				return strings.HasPrefix(path+" ", "rmd "+strings.Join(l.path, " ")+" ")
+			}) {
 			t.Errorf("%q is no command", path)
 		}
 	}
@@ -135,7 +138,8 @@ func TestEveryID(t *testing.T) {
 	p := &verb.Program{}
 	for _, l := range leaves(newApp(p).Commands, nil) {
 		path := strings.Join(l.path, " ")
-		if args := l.cmd.ArgsUsage; strings.Contains(args, "ID") && !strings.HasPrefix(path, "access") && len(p.Verbs[l.cmd].Complete) == 0 {
+		if args := l.cmd.ArgsUsage; strings.Contains(args, "ID") && !strings.HasPrefix(path, "access") &&
+			len(p.Verbs[l.cmd].Complete) == 0 {
 			t.Errorf("%s %s is not completed", path, args)
 		}
 	}
@@ -173,7 +177,8 @@ func TestValuesOfFlags(t *testing.T) {
 			}
 			r := rmd(t, nil, append(slices.Clone(l.path), name+"=@")...)
 			if r.exit != exitcode.Usage || !strings.Contains(r.err, `unknown value "@" of `+name) {
-				t.Errorf("rmd %s %s=@: exit %d, stderr %q; want exit %d and the flag in the error", path, name, r.exit, r.err, exitcode.Usage)
+				t.Errorf("rmd %s %s=@: exit %d, stderr %q; want exit %d and the flag in the error", path, name, r.exit, r.err,
+					exitcode.Usage)
 			}
 			for _, v := range f.Only {
 				if len(f.Only) <= verb.MostInHelp && (!strings.Contains(f.GetUsage(), v.Word) || !strings.Contains(r.err, v.Word)) {
@@ -192,11 +197,16 @@ func TestValuesOfFlags(t *testing.T) {
 
 func TestCompletionOfWords(t *testing.T) {
 	for line, want := range map[string]string{
-		"cl": "cluster\tcreate a cluster, change its members, check its health\n", "cluster tr": "transfer\ttransfer leadership to a replica, by default to the best one\n",
-		"app list --state=run": "", "app list --state=RUN": "--state=RUNNING\n", "app list --columns id,quEUE": "", "app list --columns id,que": "id,queue\n",
-		"--output ya": "yaml\n", "app wait --for": "--for\trunning|finished\n", "top --by node --sort -us": "-used\n", "replay x --speed m": "max\n",
-		"check --data ": ":files\n", "replay de": "demo\tone day of a GPU cluster\n:files\n", "version ": "", "replay --compare ba": "backfill\trun with and without lending the idle room of reserved nodes\n",
-		"autopilot set min": "min_quorum=\n", "access token list --sort na": "name\n", "bench heartbeat --nodes ": "", "app list --state run": "", "app list -- --st": "", "server --set raft.heart": "raft.heartbeat=\n",
+		"cl":                   "cluster\tcreate a cluster, change its members, check its health\n",
+		"cluster tr":           "transfer\ttransfer leadership to a replica, by default to the best one\n",
+		"app list --state=run": "", "app list --state=RUN": "--state=RUNNING\n", "app list --columns id,quEUE": "",
+		"app list --columns id,que": "id,queue\n",
+		"--output ya":               "yaml\n", "app wait --for": "--for\trunning|finished\n",
+		"top --by node --sort -us": "-used\n", "replay x --speed m": "max\n",
+		"check --data ": ":files\n", "replay de": "demo\tone day of a GPU cluster\n:files\n", "version ": "",
+		"replay --compare ba": "backfill\trun with and without lending the idle room of reserved nodes\n",
+		"autopilot set min":   "min_quorum=\n", "access token list --sort na": "name\n", "bench heartbeat --nodes ": "",
+		"app list --state run": "", "app list -- --st": "", "server --set raft.heart": "raft.heartbeat=\n",
 	} {
 		typed := strings.Split(line, " ")
 		if r := rmd(t, nil, append([]string{"__complete"}, typed...)...); r.out != want {

@@ -59,7 +59,8 @@ func (s *stage) figures(t *testing.T) error {
 		for _, p := range []struct {
 			to   *api.Resource
 			from api.Resource
-		}{{&sum.Total, l.Total}, {&sum.Used, l.Used}, {&sum.Free, l.Free}, {&sum.HeldFree, l.HeldFree}, {&sum.Usable, l.Usable}, {&sum.Reserved, l.Reserved}, {&sum.Pending, l.Pending}} {
+		}{{&sum.Total, l.Total}, {&sum.Used, l.Used}, {&sum.Free, l.Free}, {&sum.HeldFree, l.HeldFree},
+			{&sum.Usable, l.Usable}, {&sum.Reserved, l.Reserved}, {&sum.Pending, l.Pending}} {
 			if *p.to == nil {
 				*p.to = api.Resource{}
 			}
@@ -74,7 +75,9 @@ func (s *stage) figures(t *testing.T) error {
 	l := labels.Labels[0]
 	r := rmd(t, s.env, "label", "list", "-o", "wide", "-q", "--columns", "total,used,free,held,usable,reserved,pending")
 	row, _, _ := strings.Cut(r.out, "\n")
-	if got, want := strings.Join(regexp.MustCompile(`\s{2,}`).Split(strings.TrimSpace(row), -1), "|"), strings.Join([]string{l.Total.String(), l.Used.String(), l.Free.String(), l.HeldFree.String(), l.Usable.String(), l.Reserved.String(), l.Pending.String()}, "|"); got != want {
+	if got, want := strings.Join(regexp.MustCompile(`\s{2,}`).Split(strings.TrimSpace(row), -1), "|"),
+		strings.Join([]string{l.Total.String(), l.Used.String(), l.Free.String(), l.HeldFree.String(), l.Usable.String(),
+			l.Reserved.String(), l.Pending.String()}, "|"); got != want {
 		return fmt.Errorf("rmd label list: %s %s, REST: %s", got, r.err, want)
 	}
 	page, err := s.text("/ui/")
@@ -92,8 +95,10 @@ func (s *stage) figures(t *testing.T) error {
 	if err != nil {
 		return err
 	}
-	for kind, n := range map[string]api.Resource{"total": l.Total, "used": l.Used, "free": l.Free, "held_free": l.HeldFree, "usable": l.Usable, "reserved": l.Reserved} {
-		if want := fmt.Sprintf(`rmd_partition_resource{kind="%s",partition="",resource="vcores"} %d`+"\n", kind, n[api.VCores]); !strings.Contains(metrics, want) {
+	for kind, n := range map[string]api.Resource{"total": l.Total, "used": l.Used, "free": l.Free, "held_free": l.HeldFree,
+		"usable": l.Usable, "reserved": l.Reserved} {
+		if want := fmt.Sprintf(`rmd_partition_resource{kind="%s",partition="",resource="vcores"} %d`+"\n", kind,
+			n[api.VCores]); !strings.Contains(metrics, want) {
 			return fmt.Errorf("the metrics do not have %s", want)
 		}
 	}

@@ -46,12 +46,14 @@ func TestInitKerberos(t *testing.T) {
 // TestInitKerberosFiles reads what is written for replicas on several machines, and for one more.
 func TestInitKerberosFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "prod")
-	r := rmd(t, nil, "init", "--dir", dir, "--replicas", "rm1=a.example.com,rm2=b.example.com,rm3=c.example.com", "--tls", "--kerberos", "EXAMPLE.COM")
+	r := rmd(t, nil, "init", "--dir", dir, "--replicas", "rm1=a.example.com,rm2=b.example.com,rm3=c.example.com", "--tls",
+		"--kerberos", "EXAMPLE.COM")
 	if want := `kadmin -q "ktadd -k /etc/rmd/rmd.keytab rm/b.example.com@EXAMPLE.COM HTTP/b.example.com@EXAMPLE.COM"`; r.exit != exitcode.OK || !strings.Contains(r.out+r.err, want) {
 		t.Errorf("%+v does not say %s", r, want)
 	}
 	r = rmd(t, nil, "init", "--dir", dir, "--replica", "rm4=d.example.com")
-	if want := `kadmin -q "addprinc -randkey rm/d.example.com@EXAMPLE.COM"`; r.exit != exitcode.OK || !strings.Contains(r.out+r.err, want) {
+	if want := `kadmin -q "addprinc -randkey rm/d.example.com@EXAMPLE.COM"`; r.exit != exitcode.OK ||
+		!strings.Contains(r.out+r.err, want) {
 		t.Errorf("%+v does not say %s", r, want)
 	}
 	for _, id := range []string{"rm2", "rm4"} {
@@ -60,10 +62,12 @@ func TestInitKerberosFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for key, want := range map[string]string{
-			"hadoop.security.authentication": "kerberos", "hadoop.security.authorization": "true", "hadoop.http.authentication.type": "kerberos",
-			"yarn.resourcemanager.principal": "rm/_HOST@EXAMPLE.COM", "yarn.resourcemanager.keytab": "/etc/rmd/rmd.keytab",
-			"yarn.resourcemanager.webapp.spnego-principal": "HTTP/_HOST@EXAMPLE.COM", "yarn.nodemanager.principal": "nm/_HOST@EXAMPLE.COM",
-			"yarn.admin.acl": "yarn",
+			"hadoop.security.authentication": "kerberos", "hadoop.security.authorization": "true",
+			"hadoop.http.authentication.type": "kerberos",
+			"yarn.resourcemanager.principal":  "rm/_HOST@EXAMPLE.COM", "yarn.resourcemanager.keytab": "/etc/rmd/rmd.keytab",
+			"yarn.resourcemanager.webapp.spnego-principal": "HTTP/_HOST@EXAMPLE.COM",
+			"yarn.nodemanager.principal":                   "nm/_HOST@EXAMPLE.COM",
+			"yarn.admin.acl":                               "yarn",
 		} {
 			if got := conf.Value(key, ""); got != want {
 				t.Errorf("%s: %s is %q, not %q", id, key, got, want)
@@ -71,7 +75,8 @@ func TestInitKerberosFiles(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ args, want string }{
-		{"--replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls --kerberos EXAMPLE.COM", "rm1: Kerberos knows machines by name, and 10.0.0.11 is an address"},
+		{"--replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls --kerberos EXAMPLE.COM",
+			"rm1: Kerberos knows machines by name, and 10.0.0.11 is an address"},
 		{"--replicas rm1=localhost --kerberos EXAMPLE/COM", `"EXAMPLE/COM" is not a realm`},
 		{"--kerberos EXAMPLE.COM", "write --replicas"},
 	} {

@@ -19,7 +19,8 @@ import (
 func newCluster(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	if r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=10.0.0.11,rm2=10.0.0.12,rm3=b.example", "--tls", "--host", "rmd.example"); r.exit != 0 {
+	if r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=10.0.0.11,rm2=10.0.0.12,rm3=b.example", "--tls",
+		"--host", "rmd.example"); r.exit != 0 {
 		t.Fatalf("rmd init --replicas: %+v", r)
 	}
 }
@@ -50,11 +51,13 @@ func TestInitReplicaAdds(t *testing.T) {
 	newCluster(t)
 	edit(t, "prod/rm1/rmd.yaml", "#auth: optional", "auth: required")
 	r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm4=10.0.0.14", "--instead-of", "rm2")
-	if r.exit != 0 || r.out != "prod/rm4\n" || !strings.Contains(r.err, "RMD_ADDR=https://10.0.0.11:8090,https://b.example:8090,https://10.0.0.14:8090\n") {
+	if r.exit != 0 || r.out != "prod/rm4\n" ||
+		!strings.Contains(r.err, "RMD_ADDR=https://10.0.0.11:8090,https://b.example:8090,https://10.0.0.14:8090\n") {
 		t.Fatalf("rmd init --replica: %+v", r)
 	}
 	old, l := loadReplica(t, "rm1"), loadReplica(t, "rm4")
-	if l.Raft.Advertise != "10.0.0.14:8034" || l.Raft.BootstrapExpect != 0 || len(l.Raft.Join) != 0 || l.HTTP.Auth != "required" ||
+	if l.Raft.Advertise != "10.0.0.14:8034" || l.Raft.BootstrapExpect != 0 || len(l.Raft.Join) != 0 ||
+		l.HTTP.Auth != "required" ||
 		l.Raft.Listen != old.Raft.Listen || l.HTTP.Listen != old.HTTP.Listen || l.HTTP.ListenTLS != old.HTTP.ListenTLS ||
 		l.TLS.Cert != filepath.Join("prod", "rm4", "rm4.pem") {
 		t.Errorf("rm4 has\n%+v\nrm1 has\n%+v", l.Config, old.Config)
@@ -79,7 +82,8 @@ func TestInitReplicaAdds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leaf := conf.Certificates[0].Leaf; leaf.VerifyHostname("10.0.0.14") != nil || leaf.VerifyHostname("rmd.example") != nil || leaf.VerifyHostname("10.0.0.11") == nil {
+	if leaf := conf.Certificates[0].Leaf; leaf.VerifyHostname("10.0.0.14") != nil ||
+		leaf.VerifyHostname("rmd.example") != nil || leaf.VerifyHostname("10.0.0.11") == nil {
 		t.Errorf("the certificate is for %v %v", leaf.DNSNames, leaf.IPAddresses)
 	}
 }
@@ -91,12 +95,15 @@ func TestInitReplicaMoves(t *testing.T) {
 		t.Fatalf("rmd init --replica: %+v", r)
 	}
 	l := loadReplica(t, "rm2")
-	if l.Raft.Advertise != "c.example:8034" || !slices.Equal(l.Raft.Join, []string{"10.0.0.11:8034", "c.example:8034", "b.example:8034"}) || !slices.Contains(l.HTTP.Hosts, "c.example") {
+	if l.Raft.Advertise != "c.example:8034" ||
+		!slices.Equal(l.Raft.Join, []string{"10.0.0.11:8034", "c.example:8034", "b.example:8034"}) ||
+		!slices.Contains(l.HTTP.Hosts, "c.example") {
 		t.Errorf("rm2 has %+v, %+v", l.Raft, l.HTTP)
 	}
 	for _, id := range []string{"rm1", "rm2", "rm3"} {
 		conf := loadReplica(t, id).Hadoop
-		if ids, host := conf.Value("yarn.resourcemanager.ha.rm-ids", ""), conf.Value("yarn.resourcemanager.hostname.rm2", ""); ids != "rm1,rm2,rm3" || host != "c.example" {
+		if ids, host := conf.Value("yarn.resourcemanager.ha.rm-ids", ""),
+			conf.Value("yarn.resourcemanager.hostname.rm2", ""); ids != "rm1,rm2,rm3" || host != "c.example" {
 			t.Errorf("%s: rm-ids is %q, rm2's host %q", id, ids, host)
 		}
 	}
@@ -107,7 +114,8 @@ func TestInitReplicaRenews(t *testing.T) {
 	newCluster(t)
 	edit(t, "prod/rm2/rmd.yaml", "id: rm2", "id: rm2 # of rack 7")
 	before := contentOf(t, "prod")
-	if r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm2=10.0.0.12"); r.exit != 0 || strings.Contains(r.err, "copy it to them") {
+	if r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm2=10.0.0.12"); r.exit != 0 ||
+		strings.Contains(r.err, "copy it to them") {
 		t.Fatalf("rmd init --replica: %+v", r)
 	}
 	after := contentOf(t, "prod")
@@ -152,15 +160,19 @@ func TestInitReplicaRefuses(t *testing.T) {
 		args []string
 	}{
 		{`"rm4" is not ID=HOST`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4"}},
-		{`rm1 and rm4 both have the address 10.0.0.11`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4=10.0.0.11"}},
+		{`rm1 and rm4 both have the address 10.0.0.11`, exitcode.Usage,
+			[]string{"--dir", "prod", "--replica", "rm4=10.0.0.11"}},
 		{`rm1 and RM1 differ only in case`, exitcode.Usage, []string{"--dir", "prod", "--replica", "RM1=10.0.0.14"}},
 		{`only one is a loopback address`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4=127.0.0.4"}},
-		{`there is no replica rm9`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4=10.0.0.14", "--instead-of", "rm9"}},
-		{`rm1 cannot replace itself`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm1=10.0.0.11", "--instead-of", "rm1"}},
+		{`there is no replica rm9`, exitcode.Usage,
+			[]string{"--dir", "prod", "--replica", "rm4=10.0.0.14", "--instead-of", "rm9"}},
+		{`rm1 cannot replace itself`, exitcode.Usage,
+			[]string{"--dir", "prod", "--replica", "rm1=10.0.0.11", "--instead-of", "rm1"}},
 		{`--instead-of names the replica`, exitcode.Usage, []string{"--dir", "prod", "--instead-of", "rm1"}},
 		{`--tls and --replica contradict`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4=10.0.0.14", "--tls"}},
 		{`FILE: . has no directory of a replica`, exitcode.Usage, []string{"--replica", "rm4=10.0.0.14"}},
-		{`EXISTS: prod has the directories of the replicas`, exitcode.Refused, []string{"--dir", "prod", "--id", "rm4", "--tls", "--advertise", "10.0.0.14:8034"}},
+		{`EXISTS: prod has the directories of the replicas`, exitcode.Refused,
+			[]string{"--dir", "prod", "--id", "rm4", "--tls", "--advertise", "10.0.0.14:8034"}},
 	} {
 		r := rmd(t, nil, append([]string{"init"}, c.args...)...)
 		if r.exit != c.exit || !strings.Contains(r.err, c.says) {

@@ -30,7 +30,9 @@ import (
 func queueFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "queues.json")
-	if err := os.WriteFile(path, []byte(`{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`), 0o600); err != nil {
+	if err := os.WriteFile(path,
+		[]byte(`{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -116,7 +118,8 @@ func TestTopKeys(t *testing.T) {
 	screen.await(t, " WHY") // what people look for has room on 80 columns
 	screen.await(t, "q quit  p pause")
 	for _, step := range []struct{ key, want string }{
-		{"p", "PAUSED, p continues"}, {"s", "sorted: id"}, {"r", "sorted: -id"}, {"p", ""}, {"b", "by queue, sorted: no"}, {"s", "sorted: queue"},
+		{"p", "PAUSED, p continues"}, {"s", "sorted: id"}, {"r", "sorted: -id"}, {"p", ""}, {"b", "by queue, sorted: no"},
+		{"s", "sorted: queue"},
 		{"b", "by node, sorted: -used"}, {"+", "interval 250ms"}, {"-", "interval 500ms"}, {"q", "\x1b[?25h\x1b[?1049l"},
 	} {
 		if _, err := outer.WriteString(step.key); err != nil {
@@ -128,7 +131,8 @@ func TestTopKeys(t *testing.T) {
 		t.Fatalf("%v\n%q", err, screen.text())
 	}
 	for line := range strings.SplitSeq(screen.text(), "\r\n") {
-		for _, code := range []string{"\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l", "\x1b[H", "\x1b[K", "\x1b[J", "\x1b[?1049h", "\x1b[?25l"} {
+		for _, code := range []string{"\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l", "\x1b[H", "\x1b[K", "\x1b[J",
+			"\x1b[?1049h", "\x1b[?25l"} {
 			line = strings.ReplaceAll(line, code, "")
 		}
 		if n := len([]rune(line)); n > 80 && !strings.Contains(line, "q quit") {
@@ -174,7 +178,8 @@ func TestFollowReadsMissingEntries(t *testing.T) {
 		}
 		return out.Write(b)
 	}), Err: &errs, Width: 80, Env: func(string) (string, bool) { return "", false }}
-	code := Run(ctx, []string{"rmd", "events", "--follow", "--after", "10", "--kind", "reservationmade", "-o", "jsonl", "--addr", s.URL}, p)
+	code := Run(ctx, []string{"rmd", "events", "--follow", "--after", "10", "--kind", "reservationmade", "-o", "jsonl",
+		"--addr", s.URL}, p)
 	var indexes []string
 	for line := range strings.Lines(out.String()) {
 		var b api.EventBatch
@@ -203,7 +208,8 @@ func TestStopFollowing(t *testing.T) {
 				<-r.Context().Done()
 			}))
 			var errs bytes.Buffer
-			p := verb.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs, Width: 80, Env: func(string) (string, bool) { return "", false }}
+			p := verb.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs, Width: 80,
+				Env: func(string) (string, bool) { return "", false }}
 			args, want := append([]string{"rmd", "--addr", s.URL}, strings.Fields(command)...), exitcode.Failure
 			if follow {
 				args, want = append(args, "--follow"), exitcode.OK

@@ -15,19 +15,20 @@ import (
 
 // docsVerbs returns the commands that write the manual pages. Packages and the repository use it, users do not.
 func docsVerbs() verb.Verb {
-	man := verb.Verb{Name: "man", Usage: "write the manual pages", Args: "DIR", Min: 1, Max: 1, Run: func(c *verb.Call) error {
-		pages := manPages(newApp(&verb.Program{})) // without an environment, whose values would appear as defaults
-		if err := os.MkdirAll(c.Arg(0), 0o755); err != nil {
-			return err
-		}
-		for _, name := range verb.Sorted(pages) {
-			if err := os.WriteFile(filepath.Join(c.Arg(0), name), []byte(pages[name]), 0o644); err != nil {
+	man := verb.Verb{Name: "man", Usage: "write the manual pages", Args: "DIR", Min: 1, Max: 1,
+		Run: func(c *verb.Call) error {
+			pages := manPages(newApp(&verb.Program{})) // without an environment, whose values would appear as defaults
+			if err := os.MkdirAll(c.Arg(0), 0o755); err != nil {
 				return err
 			}
-		}
-		c.PrintMessage("%d pages in %s", len(pages), c.Arg(0))
-		return nil
-	}}
+			for _, name := range verb.Sorted(pages) {
+				if err := os.WriteFile(filepath.Join(c.Arg(0), name), []byte(pages[name]), 0o644); err != nil {
+					return err
+				}
+			}
+			c.PrintMessage("%d pages in %s", len(pages), c.Arg(0))
+			return nil
+		}}
 	d := verb.Noun("docs", "what is made of the command tree", man)
 	d.Hidden = true
 	return d
@@ -145,8 +146,10 @@ var meanings = []struct {
 	code  int
 	means string
 }{
-	{exitcode.OK, "success"}, {exitcode.Failure, "another error"}, {exitcode.Usage, "wrong usage"}, {exitcode.NotFound, "not found"},
-	{exitcode.Ended, "wait: the application ended FAILED or KILLED"}, {exitcode.NoLeader, "no leader, or no replica reachable"},
+	{exitcode.OK, "success"}, {exitcode.Failure, "another error"}, {exitcode.Usage, "wrong usage"},
+	{exitcode.NotFound, "not found"},
+	{exitcode.Ended, "wait: the application ended FAILED or KILLED"},
+	{exitcode.NoLeader, "no leader, or no replica reachable"},
 	{exitcode.TimedOut, "timeout; the outcome of a write is unknown"}, {exitcode.NotAllowed, "not allowed"},
 	{exitcode.Refused, "the state forbids it: version conflict, invalid queues, loss of quorum"},
 	{exitcode.CheckFailed, "a check failed: verify, health, check, validate, bench"},

@@ -23,7 +23,8 @@ func TestPreemptOver(t *testing.T) {
 	s := &stage{}
 	t.Cleanup(s.stop)
 	s.ready(t)
-	if _, err := s.master("root.batch", "more", api.Ask{Priority: 1, Count: 9, Size: api.Resource{api.MemoryMB: 16_384, api.VCores: 4, api.GPU: 1}}); err != nil {
+	if _, err := s.master("root.batch", "more",
+		api.Ask{Priority: 1, Count: 9, Size: api.Resource{api.MemoryMB: 16_384, api.VCores: 4, api.GPU: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	env := map[string]string{"RMD_ADDR": s.env["RMD_ADDR"], "RMD_USER": "tester"}
@@ -53,12 +54,14 @@ func TestPreemptOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	off, planned := run(api.PreviewOff, d), run(api.PreviewPlanned, d)
-	if len(d.Runs) != 3 || !off.Exact || off.Killed+off.Warned != 0 || off.Waiting != 1 || planned.Exact || planned.Lost["yarn.io/gpu"] == 0 || planned.LostMillis == 0 {
+	if len(d.Runs) != 3 || !off.Exact || off.Killed+off.Warned != 0 || off.Waiting != 1 || planned.Exact ||
+		planned.Lost["yarn.io/gpu"] == 0 || planned.LostMillis == 0 {
 		t.Errorf("off %+v, planned %+v", off, planned)
 	}
 	var out, errs bytes.Buffer
-	code := Run(t.Context(), []string{"rmd", "preempt", "--over", "1h"}, verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTerminal: true, Width: 80,
-		Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }})
+	code := Run(t.Context(), []string{"rmd", "preempt", "--over", "1h"},
+		verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTerminal: true, Width: 80,
+			Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }})
 	if code != 0 {
 		t.Fatalf("rmd preempt --over 1h on a terminal: exit %d, want 0; stderr %q", code, errs.String())
 	}
@@ -68,13 +71,15 @@ func TestPreemptOver(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, want := range []string{`With preemption: \d+ containers? killed, \d+\.\d\s+gpu-hours\s+lost`, `(?m)^ +OFF +PLANNED +YARN$`, `(?m)^killed containers/AMs +0/0 +[1-9]\d*/0 `, `(?m)^lost gpu-hours +0.0 `,
+	for _, want := range []string{`With preemption: \d+ containers? killed, \d+\.\d\s+gpu-hours\s+lost`,
+		`(?m)^ +OFF +PLANNED +YARN$`, `(?m)^killed containers/AMs +0/0 +[1-9]\d*/0 `, `(?m)^lost gpu-hours +0.0 `,
 		`(?m)^owed, still waiting +1 `, `(?m)^root.batch +planned +[1-9]`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("it does not say %s", want)
 		}
 	}
-	if r := rmd(t, env, "preempt", "--over", "3h", "--until", "2h"); r.exit != exitcode.Refused || !strings.Contains(r.err, "NOT_INITIALIZED") {
+	if r := rmd(t, env, "preempt", "--over", "3h", "--until", "2h"); r.exit != exitcode.Refused ||
+		!strings.Contains(r.err, "NOT_INITIALIZED") {
 		t.Errorf("before the cluster was made: %+v", r)
 	}
 	if r := rmd(t, env, "preempt", "--dry-run"); !strings.Contains(r.out, "since the cluster began: preempted 0;") {

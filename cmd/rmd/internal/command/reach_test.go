@@ -41,38 +41,64 @@ const noReplica = "it asks no replica"
 
 // reaches has every command.
 var reaches = map[string]reach{
-	"dev": {not: noReplica}, "server": {not: noReplica}, "init": {not: noReplica}, "bench heartbeat": {not: "it asks the ports of YARN"}, "bench allocate": {not: "it asks the ports of YARN"},
-	"bench latency": {not: "it asks the ports of YARN"}, "check": {not: noReplica}, "recover": {not: noReplica}, "import zk": {not: noReplica}, "version": {not: noReplica},
-	"completion": {not: noReplica}, "__complete": {not: "its answer is made by the lookups of the others"}, "docs man": {not: noReplica},
-	"snapshot inspect": {not: noReplica}, "conf validate": {not: noReplica}, "access certificate create": {not: noReplica}, "access certificate list": {not: noReplica}, "access certificate revoke": {not: noReplica},
+	"dev": {not: noReplica}, "server": {not: noReplica}, "init": {not: noReplica},
+	"bench heartbeat": {not: "it asks the ports of YARN"}, "bench allocate": {not: "it asks the ports of YARN"},
+	"bench latency": {not: "it asks the ports of YARN"}, "check": {not: noReplica}, "recover": {not: noReplica},
+	"import zk": {not: noReplica}, "version": {not: noReplica},
+	"completion": {not: noReplica}, "__complete": {not: "its answer is made by the lookups of the others"},
+	"docs man":         {not: noReplica},
+	"snapshot inspect": {not: noReplica}, "conf validate": {not: noReplica}, "access certificate create": {not: noReplica},
+	"access certificate list": {not: noReplica}, "access certificate revoke": {not: noReplica},
 
 	"replay":     {line: "demo --limit 1 --addr ADDRS", says: "NEEDS_YES"},
-	"app submit": {line: "--queue root.batch --user ann", says: "application_"}, "app list": {line: "--all", says: "APP"}, "app status": {line: "APP", says: "root.batch"},
-	"app explain": {line: "APP", says: "KILLED"}, "app forecast": {line: "APP", says: "APP"}, "app history": {line: "APP", says: "APP"}, "app wait": {line: "APP --for finished", says: "KILLED"}, "app kill": {line: "APP", says: "has ended already: KILLED"},
-	"app move": {line: "APP root.train", says: "ALREADY_ENDED"}, "app priority": {line: "APP 3", says: "ALREADY_ENDED"}, "app gang": {line: "APP priority=1,count=4", says: "ALREADY_ENDED"},
+	"app submit": {line: "--queue root.batch --user ann", says: "application_"}, "app list": {line: "--all", says: "APP"},
+	"app status":  {line: "APP", says: "root.batch"},
+	"app explain": {line: "APP", says: "KILLED"}, "app forecast": {line: "APP", says: "APP"},
+	"app history": {line: "APP", says: "APP"}, "app wait": {line: "APP --for finished", says: "KILLED"},
+	"app kill": {line: "APP", says: "has ended already: KILLED"},
+	"app move": {line: "APP root.train", says: "ALREADY_ENDED"}, "app priority": {line: "APP 3", says: "ALREADY_ENDED"},
+	"app gang":     {line: "APP priority=1,count=4", says: "ALREADY_ENDED"},
 	"app attempts": {line: "APP", says: "appattempt"}, "app containers": {line: "APP", says: "no containers"},
-	"node list": {line: "", says: "no nodes"}, "node status": {line: "n1:1", says: "NO_SUCH_NODE"}, "node drain": {line: "n1:1", says: "NO_SUCH_NODE"}, "node forget": {line: "n1:1 --yes", says: "NO_SUCH_NODE"},
+	"node list": {line: "", says: "no nodes"}, "node status": {line: "n1:1", says: "NO_SUCH_NODE"},
+	"node drain": {line: "n1:1", says: "NO_SUCH_NODE"}, "node forget": {line: "n1:1 --yes", says: "NO_SUCH_NODE"},
 	"node resource": {line: "n1:1 memory-mb=1,vcores=1", says: "NO_SUCH_NODE"},
-	"label list":    {line: "", says: "late"}, "label status": {line: "late", says: "late"}, "label nodes": {line: "", says: "late"}, "label add": {line: "late", says: "late"},
+	"label list":    {line: "", says: "late"}, "label status": {line: "late", says: "late"},
+	"label nodes": {line: "", says: "late"}, "label add": {line: "late", says: "late"},
 	"label remove": {line: "later --yes", says: "NO_SUCH_LABEL"}, "label map": {line: "n9=late", says: "n9"},
-	"queue list": {line: "", says: "root.batch"}, "queue tree": {line: "", says: "batch"}, "queue status": {line: "root.late", says: "root.late"}, "queue place": {line: "--user ann --queue root.late", says: "root.late"},
-	"queue stop": {line: "root.late --yes", says: "root.late"}, "queue start": {line: "root.late", says: "root.late"}, "queue adopt": {line: "root.late", says: ""},
-	"reservation list": {line: "", says: "no reservations"}, "reservation status": {line: "r1", says: "r1"}, "reservation cancel": {line: "r1 --yes", says: "NO_SUCH_RESERVATION"},
-	"token list": {line: "", says: "no tokens of applications"},
-	"preempt":    {line: "--dry-run", says: ""}, "forecast report": {line: "", says: ""},
-	"conf get": {line: "root.late.capacity", says: "5"}, "conf set": {line: "root.late.capacity=5", says: ""}, "conf diff": {line: "1 2", says: "late"}, "conf apply": {line: "QUEUES --yes", says: ""},
-	"conf refresh": {line: "--conf-dir QUEUES --yes", says: ""}, "conf history": {line: "", says: "2"}, "conf rollback": {line: "999 --yes", says: "NO_SUCH_VERSION"},
-	"shadow start": {line: "root.batch.maximum-capacity=90", says: "", after: "shadow stop"}, "shadow status": {line: "", says: ""}, "shadow report": {line: "", says: ""}, "shadow stop": {line: "", says: "", before: "shadow start root.batch.maximum-capacity=90"},
-	"cluster status": {line: "", says: "leader LEADER"}, "cluster init": {one: true}, "cluster join": {line: "127.0.0.1:1 --token-file JOIN", one: true},
-	"cluster token create": {line: "", says: "valid for one"}, "cluster members": {line: "", says: "LEADER"}, "cluster promote": {line: "rm9", says: "NO_SUCH_REPLICA"},
-	"cluster demote": {line: "rm9", says: "NO_SUCH_REPLICA"}, "cluster remove": {line: "rm9 --yes", says: "NO_SUCH_REPLICA"}, "cluster transfer": {line: "LEADER", says: "leads already"},
-	"cluster health": {line: "", says: "leader LEADER"}, "cluster verify": {line: "", says: "LEADER"},
-	"autopilot get": {line: "", says: ""}, "autopilot set": {line: "min_quorum=3", says: ""}, "autopilot state": {line: "", says: "LEADER"},
-	"access token create": {line: "--role operator --name late", says: "TOKEN_EXISTS"}, "access token list": {line: "", says: "late"}, "access token revoke": {line: "never", says: "NO_SUCH_TOKEN"},
-	"access whoami": {line: "", says: "admin"}, "snapshot save": {line: "FILE --overwrite", says: "index"}, "snapshot list": {line: "", says: ""},
+	"queue list": {line: "", says: "root.batch"}, "queue tree": {line: "", says: "batch"},
+	"queue status": {line: "root.late", says: "root.late"},
+	"queue place":  {line: "--user ann --queue root.late", says: "root.late"},
+	"queue stop":   {line: "root.late --yes", says: "root.late"}, "queue start": {line: "root.late", says: "root.late"},
+	"queue adopt":      {line: "root.late", says: ""},
+	"reservation list": {line: "", says: "no reservations"}, "reservation status": {line: "r1", says: "r1"},
+	"reservation cancel": {line: "r1 --yes", says: "NO_SUCH_RESERVATION"},
+	"token list":         {line: "", says: "no tokens of applications"},
+	"preempt":            {line: "--dry-run", says: ""}, "forecast report": {line: "", says: ""},
+	"conf get": {line: "root.late.capacity", says: "5"}, "conf set": {line: "root.late.capacity=5", says: ""},
+	"conf diff": {line: "1 2", says: "late"}, "conf apply": {line: "QUEUES --yes", says: ""},
+	"conf refresh": {line: "--conf-dir QUEUES --yes", says: ""}, "conf history": {line: "", says: "2"},
+	"conf rollback": {line: "999 --yes", says: "NO_SUCH_VERSION"},
+	"shadow start":  {line: "root.batch.maximum-capacity=90", says: "", after: "shadow stop"},
+	"shadow status": {line: "", says: ""}, "shadow report": {line: "", says: ""},
+	"shadow stop":    {line: "", says: "", before: "shadow start root.batch.maximum-capacity=90"},
+	"cluster status": {line: "", says: "leader LEADER"}, "cluster init": {one: true},
+	"cluster join":         {line: "127.0.0.1:1 --token-file JOIN", one: true},
+	"cluster token create": {line: "", says: "valid for one"}, "cluster members": {line: "", says: "LEADER"},
+	"cluster promote":  {line: "rm9", says: "NO_SUCH_REPLICA"},
+	"cluster demote":   {line: "rm9", says: "NO_SUCH_REPLICA"},
+	"cluster remove":   {line: "rm9 --yes", says: "NO_SUCH_REPLICA"},
+	"cluster transfer": {line: "LEADER", says: "leads already"},
+	"cluster health":   {line: "", says: "leader LEADER"}, "cluster verify": {line: "", says: "LEADER"},
+	"autopilot get": {line: "", says: ""}, "autopilot set": {line: "min_quorum=3", says: ""},
+	"autopilot state":     {line: "", says: "LEADER"},
+	"access token create": {line: "--role operator --name late", says: "TOKEN_EXISTS"},
+	"access token list":   {line: "", says: "late"}, "access token revoke": {line: "never", says: "NO_SUCH_TOKEN"},
+	"access whoami": {line: "", says: "admin"}, "snapshot save": {line: "FILE --overwrite", says: "index"},
+	"snapshot list":    {line: "", says: ""},
 	"snapshot restore": {line: "SAVED --replace-state CLUSTER --yes", says: "restored"},
 	"upgrade status":   {line: "", says: "LEADER"}, "upgrade finalize": {line: "--yes", says: "is in force"},
-	"log show": {line: "", says: ""}, "audit tail": {line: "", says: "late"}, "events": {line: "--since 1h --kind ApplicationSubmitted", says: "APP"}, "metrics": {line: "", says: "rmd_"},
+	"log show": {line: "", says: ""}, "audit tail": {line: "", says: "late"},
+	"events": {line: "--since 1h --kind ApplicationSubmitted", says: "APP"}, "metrics": {line: "", says: "rmd_"},
 	"top": {line: "--count 1", says: "leader LEADER"},
 }
 
@@ -136,7 +162,8 @@ func (c *crew) cutOff(t *testing.T, id string, adjust func(*config.Config)) stri
 func (c *crew) config(t *testing.T, id string, adjust func(*config.Config)) config.Config {
 	t.Helper()
 	k := config.Default()
-	k.ID, k.Cluster, k.Data, k.Raft.Listen, k.HTTP.Listen = id, "local", filepath.Join(t.TempDir(), id), unusedAddress(t), "127.0.0.1:0"
+	k.ID, k.Cluster, k.Data, k.Raft.Listen, k.HTTP.Listen = id, "local", filepath.Join(t.TempDir(), id),
+		unusedAddress(t), "127.0.0.1:0"
 	if err := os.Mkdir(k.Data, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +173,8 @@ func (c *crew) config(t *testing.T, id string, adjust func(*config.Config)) conf
 
 func (c *crew) open(t *testing.T, k config.Config, parts server.Parts) (addr string) {
 	t.Helper()
-	r, err := server.Open(server.Options{Config: k, Version: "test", Logger: hclog.NewNullLogger(), Parts: parts, Files: 1000})
+	r, err := server.Open(server.Options{Config: k, Version: "test", Logger: hclog.NewNullLogger(),
+		Parts: parts, Files: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +230,8 @@ func startCrew(t *testing.T, secure bool) *crew {
 	dir := t.TempDir()
 	c := &crew{env: map[string]string{"SCHEME": "http://", "RMD_USER": "tester"}, bad: map[string]string{}}
 	adjust := func(k *config.Config) {
-		k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 10*time.Second, 10*time.Second, 8*time.Second // a busy machine must not depose the leader
+		// a busy machine must not depose the leader
+		k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 10*time.Second, 10*time.Second, 8*time.Second
 	}
 	if secure {
 		ca, _, err := certificate.Open(dir, "local", time.Now())
@@ -221,8 +250,10 @@ func startCrew(t *testing.T, secure bool) *crew {
 		}
 	}
 	var err error
-	c.of, err = local.Start(t.Context(), local.Options{Replicas: 3, Dir: t.TempDir(), Queues: append(preset.Demo(), capacity.Property{Name: "yarn.node-labels.enabled", Value: "true"}), Scheduling: "heartbeat",
-		Version: "test", Logger: hclog.NewNullLogger(), Adjust: func(_ int, k *config.Config) { adjust(k) }})
+	c.of, err = local.Start(t.Context(), local.Options{Replicas: 3, Dir: t.TempDir(),
+		Queues:     append(preset.Demo(), capacity.Property{Name: "yarn.node-labels.enabled", Value: "true"}),
+		Scheduling: "heartbeat",
+		Version:    "test", Logger: hclog.NewNullLogger(), Adjust: func(_ int, k *config.Config) { adjust(k) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +332,8 @@ func TestEveryCommandFindsTheCluster(t *testing.T) {
 	}
 	for _, secure := range []bool{false, true} {
 		t.Run(map[bool]string{false: "plain", true: "TLS"}[secure], func(t *testing.T) {
-			c := startCrew(t, secure) // one after the other: the command line's library has flags of its own, which all commands set
+			// one after the other: the command line's library has flags of its own, which all commands set
+			c := startCrew(t, secure)
 			for _, name := range verb.Sorted(reaches) {
 				if reaches[name].not == "" {
 					c.check(t, name, reaches[name])
@@ -361,8 +393,10 @@ func TestRefusalsNameTheReplica(t *testing.T) {
 		{"empty", "app list", exitcode.Refused, []string{"NOT_INITIALIZED: replica rm6 at "}},
 		{"empty down", "cluster status", exitcode.Refused, []string{"NOT_INITIALIZED: replica rm6 at ", "does not answer"}},
 		{"down empty", "cluster token create", exitcode.Refused, []string{"NOT_INITIALIZED: replica rm6 at "}},
-		{"stale", "queue stop root.batch --yes", exitcode.NotAllowed, []string{"UNAUTHENTICATED: replica rm4 at ", "no leader is known"}},
-		{"stale empty", "app list --timeout 2s", exitcode.NoLeader, []string{"no replica leads now; waiting, at most 2s", "NO_LEADER: replica rm4 at "}},
+		{"stale", "queue stop root.batch --yes", exitcode.NotAllowed,
+			[]string{"UNAUTHENTICATED: replica rm4 at ", "no leader is known"}},
+		{"stale empty", "app list --timeout 2s", exitcode.NoLeader,
+			[]string{"no replica leads now; waiting, at most 2s", "NO_LEADER: replica rm4 at "}},
 		{"frozen", "app list --timeout 2s", exitcode.TimedOut, []string{"TIMED_OUT"}},
 	} {
 		var addrs []string

@@ -13,10 +13,13 @@ import (
 )
 
 func TestWhatIf(t *testing.T) {
-	doc := api.WhatIf{Changes: []api.Change{{Key: "k"}}, Comparison: explain.Comparison{Version: 3, Complete: false, Turns: 50, Warnings: []string{"a warning"},
-		Queues: []api.WhatIfQueue{{Path: "root.train", Before: api.WhatIfQueueShare{Guaranteed: "30MB", Used: "10MB"}, After: api.WhatIfQueueShare{Guaranteed: "40MB", Used: "10MB"}, Over: true}},
-		Starts: []api.WhatIfApp{{ID: anApp, User: "ann", Queue: "root.train", Before: api.WhatIfAppShare{Reason: "QUEUE_MAX_CAPACITY"}, After: api.WhatIfAppShare{Containers: 2, Used: "8MB"}}},
-		Totals: api.WhatIfTotals{Starts: 120}}}
+	doc := api.WhatIf{Changes: []api.Change{{Key: "k"}},
+		Comparison: explain.Comparison{Version: 3, Complete: false, Turns: 50, Warnings: []string{"a warning"},
+			Queues: []api.WhatIfQueue{{Path: "root.train", Before: api.WhatIfQueueShare{Guaranteed: "30MB", Used: "10MB"},
+				After: api.WhatIfQueueShare{Guaranteed: "40MB", Used: "10MB"}, Over: true}},
+			Starts: []api.WhatIfApp{{ID: anApp, User: "ann", Queue: "root.train",
+				Before: api.WhatIfAppShare{Reason: "QUEUE_MAX_CAPACITY"}, After: api.WhatIfAppShare{Containers: 2, Used: "8MB"}}},
+			Totals: api.WhatIfTotals{Starts: 120}}}
 	var sent api.PutConf
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/whatif" {
@@ -30,7 +33,8 @@ func TestWhatIf(t *testing.T) {
 	file := queueFile(t)
 	r := rmd(t, env, "conf", "diff", file, "--whatif")
 	for _, want := range []string{"in place of version 3: 1 keys change\n120 applications would start at once, 0 would wait", "warning: a warning", "stopped after 50 node passes",
-		"root.train  30MB → 40MB  10MB  yes", "120 would start at once (wait now), of them 1\n", anApp + "  root.train  0 → 2  - → 8MB  QUEUE_MAX_CAPACITY → -", "nothing was changed"} {
+		"root.train  30MB → 40MB  10MB  yes", "120 would start at once (wait now), of them 1\n",
+		anApp + "  root.train  0 → 2  - → 8MB  QUEUE_MAX_CAPACITY → -", "nothing was changed"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("no %q in\n%s%s", want, r.out, r.err)
 		}
@@ -42,7 +46,8 @@ func TestWhatIf(t *testing.T) {
 		t.Errorf("conf diff --whatif -o name: stdout %q, want %q; stderr %q", r.out, anApp+"\n", r.err)
 	}
 	var back api.WhatIf
-	if r := rmd(t, env, "conf", "diff", "--whatif", file, "-o", "json"); json.Unmarshal([]byte(r.out), &back) != nil || back.Totals.Starts != 120 {
+	if r := rmd(t, env, "conf", "diff", "--whatif", file, "-o", "json"); json.Unmarshal([]byte(r.out), &back) != nil ||
+		back.Totals.Starts != 120 {
 		t.Errorf("conf diff --whatif -o json: stdout %q, want JSON with 120 starts in all; stderr %q", r.out, r.err)
 	}
 }

@@ -24,7 +24,8 @@ import (
 func TestReplaySparesRunningCluster(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	c, err := local.Start(ctx, local.Options{Replicas: 1, Dir: t.TempDir(), Scheduling: "eager", Queues: preset.Demo(), Version: "test", Logger: hclog.NewNullLogger()})
+	c, err := local.Start(ctx, local.Options{Replicas: 1, Dir: t.TempDir(), Scheduling: "eager", Queues: preset.Demo(),
+		Version: "test", Logger: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,10 +42,13 @@ func TestReplaySparesRunningCluster(t *testing.T) {
 		}
 		return path
 	}
-	jobs := file("jobs.csv", "submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,one,ann,root.online,0,1,1024,1,0,1\n")
+	jobs := file("jobs.csv",
+		"submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,one,ann,root.online,0,1,1024,1,0,1\n")
 	real := file("real.csv", "node,rack,memory_mb,vcores,gpus,labels\nprod-1,/r,393216,96,8,\n")
 	fake := file("fake.csv", "node,rack,memory_mb,vcores,gpus,labels\nfake-1,/r,393216,96,8,\n")
-	in := &input.RegisterNode{ID: yarn.NodeID{Host: "prod-1", Port: 8041}, Rack: "/r", Total: yarn.NewResource(512, 1), Version: "3.4.2"} // too small for the replay
+	// too small for the replay
+	in := &input.RegisterNode{ID: yarn.NodeID{Host: "prod-1", Port: 8041}, Rack: "/r", Total: yarn.NewResource(512, 1),
+		Version: "3.4.2"}
 	if reply, _, err := c.Replicas[0].Forwarder().Do(ctx, input.Request{Input: in}); err != nil {
 		t.Fatal(err)
 	} else if f := reply.Refused(); f != nil {
@@ -76,7 +80,8 @@ func TestReplaySparesRunningCluster(t *testing.T) {
 	}
 	untouched("with RMD_ADDR alone")
 	r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0])
-	if r.exit == exitcode.OK || !strings.Contains(r.err, "NEEDS_YES") || !strings.Contains(r.err, "register 1 simulated nodes") {
+	if r.exit == exitcode.OK || !strings.Contains(r.err, "NEEDS_YES") ||
+		!strings.Contains(r.err, "register 1 simulated nodes") {
 		t.Errorf("without a yes: %+v", r)
 	}
 	untouched("without a yes")
@@ -85,14 +90,16 @@ func TestReplaySparesRunningCluster(t *testing.T) {
 		t.Errorf("with a known node: %+v", r)
 	}
 	untouched("with a known node")
-	lost := file("lost.csv", "submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,one,ann,root.lost,0,1,1024,1,0,1\n")
+	lost := file("lost.csv",
+		"submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,one,ann,root.lost,0,1,1024,1,0,1\n")
 	r = rmd(t, nil, "replay", lost, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0], "--yes")
 	if r.exit == exitcode.OK || !strings.Contains(r.err, "NO_SUCH_QUEUE") || !strings.Contains(r.err, "root.lost") {
 		t.Errorf("with a queue that the cluster has not: %+v", r)
 	}
 	untouched("with a queue that the cluster has not")
 	for range 2 { // the replay's own nodes of an earlier run may be used again
-		if r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0], "--yes"); r.exit != exitcode.OK {
+		if r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0],
+			"--yes"); r.exit != exitcode.OK {
 			t.Errorf("with a yes: %+v", r)
 		}
 		if got := nodes(); got["prod-1"] != "RUNNING" || got["fake-1"] != "SHUTDOWN" {

@@ -67,7 +67,8 @@ func (s *stage) start() error {
 		return err
 	}
 	s.base = "http://127.0.0.1:" + strconv.Itoa(port)
-	s.env = map[string]string{"RMD_ADDR": fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", port, port+replica.DevStep, port+2*replica.DevStep), "RMD_USER": "tester", "ONE": fmt.Sprintf("127.0.0.1:%d", port)}
+	s.env = map[string]string{"RMD_ADDR": fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", port, port+replica.DevStep,
+		port+2*replica.DevStep), "RMD_USER": "tester", "ONE": fmt.Sprintf("127.0.0.1:%d", port)}
 	s.cmd = exec.Command("rmd", "dev", "--workload", "none", "--port", strconv.Itoa(port))
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	s.cmd.Dir = os.TempDir()
@@ -152,11 +153,13 @@ func (s *stage) furnish() error {
 	if s.cmd == nil || s.base == "" {
 		return nil
 	}
-	full, err := s.master("root.batch", "full", api.Ask{Priority: 1, Count: 4, Size: api.Resource{api.MemoryMB: 240_000, api.VCores: 50, api.GPU: 5}})
+	full, err := s.master("root.batch", "full",
+		api.Ask{Priority: 1, Count: 4, Size: api.Resource{api.MemoryMB: 240_000, api.VCores: 50, api.GPU: 5}})
 	if err != nil {
 		return err
 	}
-	waiting, err := s.master("root.train", "waiting", api.Ask{Priority: 1, Count: 1, Size: api.Resource{api.MemoryMB: 327_680, api.VCores: 88, api.GPU: 8}})
+	waiting, err := s.master("root.train", "waiting",
+		api.Ask{Priority: 1, Count: 1, Size: api.Resource{api.MemoryMB: 327_680, api.VCores: 88, api.GPU: 8}})
 	if err != nil {
 		return err
 	}
@@ -189,7 +192,8 @@ func (s *stage) furnish() error {
 // master submits an application, registers its AM and sends an ask.
 func (s *stage) master(queue, name string, ask api.Ask) (string, error) {
 	var sub api.Submitted
-	if err := s.call(http.MethodPost, "/v1/apps", api.Submit{Queue: queue, Name: name, Unmanaged: true, User: "ann"}, &sub); err != nil {
+	if err := s.call(http.MethodPost, "/v1/apps", api.Submit{Queue: queue, Name: name, Unmanaged: true, User: "ann"},
+		&sub); err != nil {
 		return "", err
 	}
 	var reg api.Registered
@@ -197,7 +201,8 @@ func (s *stage) master(queue, name string, ask api.Ask) (string, error) {
 		return "", err
 	}
 	var got api.Allocated
-	return sub.ID, s.call(http.MethodPost, "/v1/apps/"+sub.ID+"/attempt:allocate", api.Allocate{Asks: []api.Ask{ask}}, &got)
+	return sub.ID, s.call(http.MethodPost, "/v1/apps/"+sub.ID+"/attempt:allocate",
+		api.Allocate{Asks: []api.Ask{ask}}, &got)
 }
 
 // TestScripts runs the scripts in testdata/script against the shared cluster.
@@ -290,7 +295,8 @@ func narrow(ts *testscript.TestScript, neg bool, args []string) {
 
 // waitFor repeats a command until it succeeds.
 func waitFor(ts *testscript.TestScript, neg bool, args []string) {
-	if err := until(time.Minute, strings.Join(args, " "), func() error { return ts.Exec(args[0], args[1:]...) }); err != nil {
+	if err := until(time.Minute, strings.Join(args, " "),
+		func() error { return ts.Exec(args[0], args[1:]...) }); err != nil {
 		ts.Fatalf("%v", err)
 	}
 }

@@ -26,9 +26,12 @@ func tree(p *verb.Program) []*cli.Command {
 	all = append(all, group("Run",
 		replica.DevVerb(), replica.ServerVerb(), replica.InitVerb(), trial.ReplayVerb(), trial.BenchVerbs())...)
 	all = append(all, group("Scheduling",
-		work.AppVerbs(), work.NodeVerbs(), work.LabelVerbs(), work.QueueVerbs(), work.ReservationVerbs(), work.AppTokenVerbs(), trial.PreemptVerb(), work.ForecastVerbs(), conf.ConfVerbs(), trial.ShadowVerbs(), work.TopVerb(), work.EventsVerb())...)
+		work.AppVerbs(), work.NodeVerbs(), work.LabelVerbs(), work.QueueVerbs(), work.ReservationVerbs(),
+		work.AppTokenVerbs(), trial.PreemptVerb(), work.ForecastVerbs(), conf.ConfVerbs(), trial.ShadowVerbs(),
+		work.TopVerb(), work.EventsVerb())...)
 	all = append(all, group("Cluster",
-		admin.ClusterVerbs(), admin.AccessVerbs(), admin.AutopilotVerbs(), admin.SnapshotVerbs(), admin.UpgradeVerbs(), work.LogVerbs(), work.AuditVerbs(), work.MetricsVerb())...)
+		admin.ClusterVerbs(), admin.AccessVerbs(), admin.AutopilotVerbs(), admin.SnapshotVerbs(), admin.UpgradeVerbs(),
+		work.LogVerbs(), work.AuditVerbs(), work.MetricsVerb())...)
 	all = append(all, group("Offline", replica.CheckVerb(), replica.RecoverVerb(), replica.ImportVerbs())...)
 	all = append(all, group("Other", versionVerb(), completionVerb())...)
 	all = append(all, complete(p), p.Command(docsVerbs()))

@@ -39,7 +39,8 @@ func versionVerb() verb.Verb {
 		Examples: []string{"rmd version -o json"},
 		Run: func(c *verb.Call) error {
 			if f := c.Format(); f != output.Table && f != output.Wide && f != output.Name {
-				doc, err := json.Marshal(map[string]string{"version": Version(), "commit": Commit(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				doc, err := json.Marshal(map[string]string{"version": Version(), "commit": Commit(), "go": runtime.Version(),
+					"platform": runtime.GOOS + "/" + runtime.GOARCH})
 				if err != nil {
 					return err
 				}
@@ -53,7 +54,8 @@ func versionVerb() verb.Verb {
 				return err
 			}
 			return output.WriteFacts(c.Program.Out, []output.Fact{
-				{Name: "rmd", Value: Version()}, {Name: "commit", Value: Commit()}, {Name: "go", Value: runtime.Version()}, {Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},
+				{Name: "rmd", Value: Version()}, {Name: "commit", Value: Commit()}, {Name: "go", Value: runtime.Version()},
+				{Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},
 			})
 		}}
 }

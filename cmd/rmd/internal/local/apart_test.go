@@ -47,7 +47,8 @@ func follow(as []string) int {
 // member returns a Cluster for a process that runs only some of the replicas. All replicas but the
 // first have long election timeouts, so that the first becomes the leader.
 func member(dir string, peers []string, queues []capacity.Property) *Cluster {
-	c := &Cluster{opt: Options{Replicas: len(peers), Dir: dir, Scheduling: "eager", Queues: queues, Version: "bench", Logger: hclog.NewNullLogger(),
+	c := &Cluster{opt: Options{Replicas: len(peers), Dir: dir, Scheduling: "eager", Queues: queues, Version: "bench",
+		Logger: hclog.NewNullLogger(),
 		Adjust: func(i int, k *config.Config) {
 			if i > 0 {
 				k.Raft.Heartbeat, k.Raft.Election = 5*time.Second, 5*time.Second

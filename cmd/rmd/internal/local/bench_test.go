@@ -30,7 +30,8 @@ func benchOf(b *testing.B, replicas int, queues []capacity.Property) (*Cluster, 
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 20*time.Second)
 	defer cancel()
-	c, err := Start(ctx, Options{Replicas: replicas, Dir: b.TempDir(), Scheduling: "eager", Queues: queues, Version: "bench", Logger: hclog.NewNullLogger()})
+	c, err := Start(ctx, Options{Replicas: replicas, Dir: b.TempDir(), Scheduling: "eager", Queues: queues,
+		Version: "bench", Logger: hclog.NewNullLogger()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -65,20 +66,24 @@ func BenchmarkAsk(b *testing.B) {
 	do(&input.RegisterAttempt{Attempt: id})
 	response := int32(0)
 	for b.Loop() {
-		r := do(&input.Allocate{Attempt: id, Response: response, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1), Relax: true}}}).(*input.AllocateReply)
+		r := do(&input.Allocate{Attempt: id, Response: response,
+			Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1),
+				Relax: true}}}).(*input.AllocateReply)
 		response = r.Response
 		if len(r.Granted) != 1 {
 			b.Fatalf("%d containers in the answer to the ask", len(r.Granted))
 		}
 		b.StopTimer()
-		response = do(&input.Allocate{Attempt: id, Response: response, Releases: []yarn.ContainerID{r.Granted[0].Container}}).(*input.AllocateReply).Response
+		response = do(&input.Allocate{Attempt: id, Response: response,
+			Releases: []yarn.ContainerID{r.Granted[0].Container}}).(*input.AllocateReply).Response
 		b.StartTimer()
 	}
 }
 
 // BenchmarkSubmit measures durable submissions from 64 submitters.
 func BenchmarkSubmit(b *testing.B) {
-	_, do := bench(b, append(preset.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
+	_, do := bench(b, append(preset.QueuesFor([]string{"root.a"}),
+		capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	b.ResetTimer()
@@ -104,7 +109,8 @@ func BenchmarkSubmit(b *testing.B) {
 // BenchmarkSubmitAsHadoop measures one client that gets an id and submits with it, one application
 // after the other, as Hadoop's clients do.
 func BenchmarkSubmitAsHadoop(b *testing.B) {
-	_, do := bench(b, append(preset.QueuesFor([]string{"root.a"}), capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
+	_, do := bench(b, append(preset.QueuesFor([]string{"root.a"}),
+		capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"}))
 	for b.Loop() {
 		id := do(&input.NewApplication{}).(*input.NewApplicationReply).ID
 		do(&input.SubmitApplication{ID: id, User: "u", Queue: "root.a", Unmanaged: true})
@@ -145,8 +151,10 @@ func leaves() (paths []string) {
 // manyLeaves returns a configuration of these queues, without limits that would slow the load down.
 func manyLeaves() []capacity.Property {
 	paths := leaves()
-	queues := append(preset.QueuesFor(paths), capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
-		capacity.Property{Name: "yarn.scheduler.capacity.resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
+	queues := append(preset.QueuesFor(paths),
+		capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
+		capacity.Property{Name: "yarn.scheduler.capacity.resource-calculator",
+			Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	for _, p := range paths {
 		queues = append(queues, capacity.Property{Name: "yarn.scheduler.capacity." + p + ".user-limit-factor", Value: "100"})
 	}
@@ -161,9 +169,12 @@ func decide(b *testing.B, lead *server.Replica) {
 		do(&input.RegisterNode{ID: nodeID(i), Rack: "/r", Total: yarn.NewResource(perNode*1024, perNode)})
 	}
 	for i := range apps {
-		id := yarn.AttemptID{App: do(&input.SubmitApplication{User: fmt.Sprint("u", i%50), Queue: paths[i%len(paths)], Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
+		id := yarn.AttemptID{App: do(&input.SubmitApplication{User: fmt.Sprint("u", i%50), Queue: paths[i%len(paths)],
+			Unmanaged: true}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 		do(&input.RegisterAttempt{Attempt: id})
-		do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1), Relax: true}}})
+		do(&input.Allocate{Attempt: id, Asks: []input.Ask{
+			{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1),
+				Relax: true}}})
 	}
 	machine := lead.Machine()
 	count := func() (decisions, entries uint64) {

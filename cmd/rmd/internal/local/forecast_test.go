@@ -18,7 +18,8 @@ func TestFollowersForecast(t *testing.T) {
 	lead := c.Leader()
 	report := func(i int) (d api.ForecastReport) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+c.Replicas[i].HTTPAddr()+"/v1/forecast", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			"http://"+c.Replicas[i].HTTPAddr()+"/v1/forecast", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

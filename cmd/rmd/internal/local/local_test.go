@@ -60,22 +60,26 @@ func do[R input.Reply](t *testing.T, c *Cluster, i int, in input.Input) R {
 
 // hold creates a reservation: one node with 6 of 8 GiB in use, and an application that reserves the
 // node for a container of 4 GiB.
-func hold(t *testing.T, c *Cluster) (node yarn.NodeID, waiting yarn.AttemptID, running yarn.AttemptID, containers []input.Granted) {
+func hold(t *testing.T, c *Cluster) (node yarn.NodeID, waiting yarn.AttemptID, running yarn.AttemptID,
+	containers []input.Granted) {
 	t.Helper()
 	node = yarn.NodeID{Host: "n1", Port: 45454}
 	do[*input.RegisterNodeReply](t, c, 0, &input.RegisterNode{ID: node, Rack: "/r1", Total: yarn.NewResource(8192, 16)})
 	// The second node is too small for the reservation. It gives the queue room for the
 	// reservation.
-	do[*input.RegisterNodeReply](t, c, 0, &input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 45454}, Rack: "/r1", Total: yarn.NewResource(3072, 16)})
+	do[*input.RegisterNodeReply](t, c, 0, &input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 45454}, Rack: "/r1",
+		Total: yarn.NewResource(3072, 16)})
 	app := func(user string) yarn.AttemptID {
-		r := do[*input.SubmitApplicationReply](t, c, 1, &input.SubmitApplication{User: user, Queue: "root.online", Unmanaged: true})
+		r := do[*input.SubmitApplicationReply](t, c, 1,
+			&input.SubmitApplication{User: user, Queue: "root.online", Unmanaged: true})
 		id := yarn.AttemptID{App: r.ID, Attempt: 1}
 		do[*input.RegisterAttemptReply](t, c, 2, &input.RegisterAttempt{Attempt: id, Host: "am"})
 		return id
 	}
 	running, waiting = app("u1"), app("u2")
 	ask := func(size int64, count int64) []input.Ask {
-		return []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count, Size: yarn.NewResource(size, 1), Relax: true}}
+		return []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: count,
+			Size: yarn.NewResource(size, 1), Relax: true}}
 	}
 	got := do[*input.AllocateReply](t, c, 0, &input.Allocate{Attempt: running, Asks: ask(3072, 2)})
 	containers = got.Granted
@@ -128,7 +132,8 @@ func TestReservationSurvivesTheLeader(t *testing.T) {
 func TestEveryReplicaTakesWrites(t *testing.T) {
 	c := start(t, nil)
 	for i := range c.Replicas {
-		r := do[*input.SubmitApplicationReply](t, c, i, &input.SubmitApplication{User: fmt.Sprint("u", i), Queue: "batch", Unmanaged: true})
+		r := do[*input.SubmitApplicationReply](t, c, i,
+			&input.SubmitApplication{User: fmt.Sprint("u", i), Queue: "batch", Unmanaged: true})
 		st, _ := c.Replicas[i].Machine().Fork()
 		if st.Apps.ByID(r.ID) == 0 {
 			t.Fatalf("replica %d answered before it had applied the submission", i)

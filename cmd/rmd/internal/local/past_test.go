@@ -18,7 +18,9 @@ func TestPastIsRebuilt(t *testing.T) {
 	lead := c.Leader()
 	digests := map[uint64]uint64{}
 	note := func(i int) {
-		do[*input.RegisterNodeReply](t, c, lead, &input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprint("n", i), Port: 1}, Rack: "/r", Total: yarn.NewResource(4096, 4)})
+		do[*input.RegisterNodeReply](t, c, lead,
+			&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprint("n", i), Port: 1}, Rack: "/r",
+				Total: yarn.NewResource(4096, 4)})
 		st, index := c.Replicas[lead].Machine().Fork()
 		digests[index] = st.Digest()
 	}
@@ -48,7 +50,8 @@ func TestPastIsRebuilt(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || resp.StatusCode != 200 || !strings.Contains(string(body), "Paused at index 4") || !strings.Contains(string(body), "The cluster at this index") {
+		if err != nil || resp.StatusCode != 200 || !strings.Contains(string(body), "Paused at index 4") ||
+			!strings.Contains(string(body), "The cluster at this index") {
 			t.Errorf("replica %d: %d %v %s", i, resp.StatusCode, err, body)
 		}
 	}

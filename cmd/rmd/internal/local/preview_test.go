@@ -23,7 +23,9 @@ func TestPreviewStartsAtLogStart(t *testing.T) {
 	c := start(t, func(o *Options) { o.Adjust = func(_ int, k *config.Config) { k.Raft.Trailing = 1024 } })
 	lead := c.Leader()
 	register := func(i int) {
-		do[*input.RegisterNodeReply](t, c, lead, &input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprint("n", i), Port: 1}, Rack: "/r", Total: yarn.NewResource(4096, 4)})
+		do[*input.RegisterNodeReply](t, c, lead,
+			&input.RegisterNode{ID: yarn.NodeID{Host: fmt.Sprint("n", i), Port: 1}, Rack: "/r",
+				Total: yarn.NewResource(4096, 4)})
 	}
 	for i := range 1100 { // more than the log keeps before a snapshot
 		register(i % 50)
@@ -35,7 +37,8 @@ func TestPreviewStartsAtLogStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := http.Post("http://"+c.Replicas[i].HTTPAddr()+"/v1/preemption:preview", "application/json", bytes.NewReader(body))
+		resp, err := http.Post("http://"+c.Replicas[i].HTTPAddr()+"/v1/preemption:preview", "application/json",
+			bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +85,8 @@ func TestPreviewStartsAtLogStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, from := range []int64{hourAgo, before} {
-			if _, refused := ask(i, from); refused == nil || refused.Code != api.CodeTooOld || !strings.Contains(refused.Message, "the past is kept since ") || refused.Remedy == "" {
+			if _, refused := ask(i, from); refused == nil || refused.Code != api.CodeTooOld ||
+				!strings.Contains(refused.Message, "the past is kept since ") || refused.Remedy == "" {
 				t.Errorf("replica %d, preview of a time before its snapshot: refusal %v, want %s with the time since which the past is kept, and a remedy", i, refused, api.CodeTooOld)
 			}
 		}

@@ -75,7 +75,8 @@ func replayed(t *testing.T, dir string) (released, error) {
 		return released{}, err
 	}
 	if len(rep.Snapshots) == 0 || rep.Snapshots[0].Index >= rep.Last {
-		return released{}, fmt.Errorf("snapshots %+v and a log to %d: want a snapshot, and a log after it", rep.Snapshots, rep.Last)
+		return released{}, fmt.Errorf("snapshots %+v and a log to %d: want a snapshot, and a log after it",
+			rep.Snapshots, rep.Last)
 	}
 	m := fsm.New(fsm.DefaultConfig())
 	_, err = offline.Recover(data, []offline.RecoverPeer{{ID: "rm1", Address: "127.0.0.1:1"}},

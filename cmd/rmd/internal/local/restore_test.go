@@ -21,7 +21,8 @@ import (
 // ask sends a request to the REST port of replica i and decodes its answer.
 func ask(t *testing.T, c *Cluster, i int, method, path, token string, body []byte, out any) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+c.Replicas[i].HTTPAddr()+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+c.Replicas[i].HTTPAddr()+path,
+		bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,8 @@ func TestRestoreKeepsAccessTokens(t *testing.T) {
 		t.Fatalf("save: %d %s", code, saved)
 	}
 	var boss api.AccessTokenMade
-	if code := ask(t, c, lead, "POST", "/v1/access/tokens", "", []byte(`{"name":"boss","role":"admin"}`), &boss); code != 201 {
+	if code := ask(t, c, lead, "POST", "/v1/access/tokens", "", []byte(`{"name":"boss","role":"admin"}`),
+		&boss); code != 201 {
 		t.Fatalf("make a token: %d", code)
 	}
 	path := "/v1/snapshot?replace_state=" + c.Replicas[lead].Cluster().ClusterID()
@@ -133,13 +135,15 @@ func TestWorkloadSurvivesFirstToken(t *testing.T) {
 		defer d.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err = d.Do(ctx, &input.RegisterNode{ID: yarn.NodeID{Host: "sim-1", Port: 1}, Rack: "/r", Total: yarn.NewResource(1024, 1), Version: "simulated"})
+		_, err = d.Do(ctx, &input.RegisterNode{ID: yarn.NodeID{Host: "sim-1", Port: 1}, Rack: "/r",
+			Total: yarn.NewResource(1024, 1), Version: "simulated"})
 		return err
 	}
 	if err := register(""); err != nil {
 		t.Fatalf("before there is a token: %v", err)
 	}
-	if code := ask(t, c, c.Leader(), "POST", "/v1/access/tokens", "", []byte(`{"name":"boss","role":"admin"}`), nil); code != 201 {
+	if code := ask(t, c, c.Leader(), "POST", "/v1/access/tokens", "", []byte(`{"name":"boss","role":"admin"}`),
+		nil); code != 201 {
 		t.Fatalf("make a token: %d", code)
 	}
 	made, _ := c.Replicas[c.Leader()].Machine().Applied()

@@ -97,7 +97,8 @@ type viewed struct {
 // clientAt returns a client with its own source address, so that limits per address do not matter.
 func clientAt(address string) *http.Client {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
-	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 2, DisableCompression: true}}
+	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 2,
+		DisableCompression: true}}
 }
 
 func newViewed(b *testing.B) *viewed {
@@ -106,9 +107,11 @@ func newViewed(b *testing.B) *viewed {
 	for i := range viewedLeaves {
 		paths = append(paths, fmt.Sprintf("root.p%d.q%03d", i/10, i))
 	}
-	queues := append(preset.QueuesFor(paths), capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
+	queues := append(preset.QueuesFor(paths),
+		capacity.Property{Name: "yarn.scheduler.capacity.per-node-heartbeat.maximum-offswitch-assignments", Value: "100"},
 		capacity.Property{Name: "yarn.scheduler.capacity.maximum-applications", Value: "100000000"},
-		capacity.Property{Name: "yarn.scheduler.capacity.resource-calculator", Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
+		capacity.Property{Name: "yarn.scheduler.capacity.resource-calculator",
+			Value: "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"})
 	for _, p := range paths {
 		queues = append(queues, capacity.Property{Name: "yarn.scheduler.capacity." + p + ".user-limit-factor", Value: "100"})
 	}
@@ -121,7 +124,9 @@ func newViewed(b *testing.B) *viewed {
 	together(viewedBusy, func(i int) {
 		id := yarn.AttemptID{App: w.submit(i, paths), Attempt: 1}
 		do(&input.RegisterAttempt{Attempt: id})
-		do(&input.Allocate{Attempt: id, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1), Relax: true}}})
+		do(&input.Allocate{Attempt: id, Asks: []input.Ask{
+			{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1_000_000, Size: yarn.NewResource(1024, 1),
+				Relax: true}}})
 	})
 	together(viewedApps-viewedBusy, func(i int) {
 		if id := w.submit(i, paths); i == 0 {
@@ -133,7 +138,8 @@ func newViewed(b *testing.B) *viewed {
 }
 
 func (w *viewed) submit(i int, paths []string) yarn.ApplicationID {
-	in := &input.SubmitApplication{User: fmt.Sprint("u", i%50), Queue: paths[i%len(paths)], Name: fmt.Sprint("job-", i), Unmanaged: true}
+	in := &input.SubmitApplication{User: fmt.Sprint("u", i%50), Queue: paths[i%len(paths)], Name: fmt.Sprint("job-", i),
+		Unmanaged: true}
 	return w.do(in).(*input.SubmitApplicationReply).ID
 }
 
@@ -194,7 +200,8 @@ type rate struct{ wall, cpu float64 }
 
 // pages returns the pages that the viewers open.
 func (w *viewed) pages() []string {
-	return []string{"/ui/", "/ui/apps", "/ui/apps/" + w.app, "/ui/queues", "/ui/queues/" + w.queue, "/ui/nodes", "/ui/nodes/n00001:45454",
+	return []string{"/ui/", "/ui/apps", "/ui/apps/" + w.app, "/ui/queues", "/ui/queues/" + w.queue, "/ui/nodes",
+		"/ui/nodes/n00001:45454",
 		"/ui/reservations", "/ui/cluster", "/ui/decisions", "/ui/conf"}
 }
 
@@ -273,7 +280,8 @@ func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func spread(d []time.Duration) string {
 	slices.Sort(d)
-	return fmt.Sprintf("p50 %7.1f ms  p99 %7.1f ms  max %7.1f ms", ms(quantile.Of(d, 0.5)), ms(quantile.Of(d, 0.99)), ms(quantile.Of(d, 1)))
+	return fmt.Sprintf("p50 %7.1f ms  p99 %7.1f ms  max %7.1f ms", ms(quantile.Of(d, 0.5)), ms(quantile.Of(d, 0.99)),
+		ms(quantile.Of(d, 1)))
 }
 
 // loss compares the throughput with viewers of the leader, and of a follower, with the throughput
@@ -303,7 +311,8 @@ func (w *viewed) loss(b *testing.B) {
 	b.Logf("%d looks of viewers: %s", len(looks), spread(looks))
 	b.Logf("without viewers: decisions/s %.0f, decisions a second of processor %.0f", alone, byCPU)
 	for _, replica := range []int{w.lead, follower} {
-		b.Logf("percent lost with viewers of replica %d (%d leads): %.0f, of processor time %.0f", replica, w.lead, wall[replica], cpu[replica])
+		b.Logf("percent lost with viewers of replica %d (%d leads): %.0f, of processor time %.0f", replica, w.lead,
+			wall[replica], cpu[replica])
 	}
 	b.ReportMetric(median(alone), "decisions/s")
 	b.ReportMetric(ms(quantile.Of(looks, 0.99)), "live-p99-ms")

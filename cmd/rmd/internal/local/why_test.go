@@ -118,7 +118,8 @@ func BenchmarkWhy(b *testing.B) {
 	ask := func() time.Duration {
 		_, index := w.c.Replicas[w.lead].Machine().Fork()
 		began := time.Now()
-		if err := w.get(b.Context(), w.client, w.lead, fmt.Sprintf("/v1/log?why&count=1&from=%d", index), false, nil); err != nil {
+		if err := w.get(b.Context(), w.client, w.lead, fmt.Sprintf("/v1/log?why&count=1&from=%d", index), false,
+			nil); err != nil {
 			b.Fatal(err)
 		}
 		return time.Since(began)

@@ -50,14 +50,17 @@ func New(realm string, replicas []Replica, local bool, dir, below string) (Files
 	}
 	for _, r := range replicas {
 		if net.ParseIP(r.Host) != nil {
-			return Files{}, clierr.Usagef("write "+r.ID+"=HOST.EXAMPLE.COM", "%s: Kerberos knows machines by name, and %s is an address", r.ID, r.Host)
+			return Files{}, clierr.Usagef("write "+r.ID+"=HOST.EXAMPLE.COM",
+				"%s: Kerberos knows machines by name, and %s is an address", r.ID, r.Host)
 		}
 	}
 	if !local {
-		return Files{realm, filepath.Join(installed, "rmd.keytab"), func(string) string { return filepath.Join(installed, below) }}, nil
+		return Files{realm, filepath.Join(installed, "rmd.keytab"),
+			func(string) string { return filepath.Join(installed, below) }}, nil
 	}
 	dir, err := filepath.Abs(dir)
-	return Files{realm, filepath.Join(dir, "rmd.keytab"), func(id string) string { return filepath.Join(dir, id, below) }}, err
+	return Files{realm, filepath.Join(dir, "rmd.keytab"), func(id string) string { return filepath.Join(dir, id, below) }},
+		err
 }
 
 // Of returns what Hadoop's files of a replica say. local and dir are as in New.
@@ -77,9 +80,12 @@ func (f Files) Site() []hadoopconf.Property {
 		return nil
 	}
 	return []hadoopconf.Property{
-		{Name: "yarn.resourcemanager.principal", Value: f.on(managerService, "_HOST")}, {Name: "yarn.resourcemanager.keytab", Value: f.keytab},
-		{Name: "yarn.resourcemanager.webapp.spnego-principal", Value: f.on(webService, "_HOST")}, {Name: "yarn.resourcemanager.webapp.spnego-keytab-file", Value: f.keytab},
-		{Name: "yarn.nodemanager.principal", Value: f.on(nodeService, "_HOST")}, {Name: "yarn.nodemanager.keytab", Value: "/etc/security/keytabs/nm.keytab"},
+		{Name: "yarn.resourcemanager.principal", Value: f.on(managerService, "_HOST")},
+		{Name: "yarn.resourcemanager.keytab", Value: f.keytab},
+		{Name: "yarn.resourcemanager.webapp.spnego-principal", Value: f.on(webService, "_HOST")},
+		{Name: "yarn.resourcemanager.webapp.spnego-keytab-file", Value: f.keytab},
+		{Name: "yarn.nodemanager.principal", Value: f.on(nodeService, "_HOST")},
+		{Name: "yarn.nodemanager.keytab", Value: "/etc/security/keytabs/nm.keytab"},
 		{Name: "yarn.acl.enable", Value: "true"}, {Name: "yarn.admin.acl", Value: yarnAdmin},
 	}
 }
@@ -97,7 +103,8 @@ func (f Files) Others() (map[string][]byte, error) {
 		},
 		access.PolicyFile: {
 			{Name: "security.resourcetracker.protocol.acl", Value: nodeService},
-			{Name: "security.resourcemanager-administration.protocol.acl", Value: yarnAdmin}, {Name: "security.ha.service.protocol.acl", Value: yarnAdmin},
+			{Name: "security.resourcemanager-administration.protocol.acl", Value: yarnAdmin},
+			{Name: "security.ha.service.protocol.acl", Value: yarnAdmin},
 		},
 	} {
 		var b bytes.Buffer
@@ -129,6 +136,7 @@ func (f Files) Show(say func(format string, args ...any), replicas ...Replica) {
 		say("  chown rmd %s && chmod 400 %[1]s", f.keytab)
 		say("  rmd check --kerberos --conf-dir %s --id %s", f.conf(r.ID), r.ID)
 	}
-	say("Each NodeManager needs %s in /etc/security/keytabs/nm.keytab, and administrators the principal %s@%s.", f.on(nodeService, "HOST"), yarnAdmin, f.realm)
+	say("Each NodeManager needs %s in /etc/security/keytabs/nm.keytab, and administrators the principal %s@%s.",
+		f.on(nodeService, "HOST"), yarnAdmin, f.realm)
 	say("/etc/krb5.conf of every machine needs in [libdefaults]: default_realm = %s", f.realm)
 }

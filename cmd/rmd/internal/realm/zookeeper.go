@@ -32,7 +32,8 @@ func ZooKeeperLogin(conf *hadoopconf.Config, id string, servers []string) (state
 	}
 	file := conf.Value("yarn.resourcemanager.keytab", "")
 	if _, err := kdc.Keytab(file); err != nil {
-		return nil, clierr.New(clierr.CodeConfig, "set it in yarn-site.xml to the keytab of "+p.String(), "--kerberos: yarn.resourcemanager.keytab: %v", err)
+		return nil, clierr.New(clierr.CodeConfig, "set it in yarn-site.xml to the keytab of "+p.String(),
+			"--kerberos: yarn.resourcemanager.keytab: %v", err)
 	}
 	l, err := kdc.NewLogin(p.String(), file, principal.Configuration())
 	if err != nil {
@@ -73,5 +74,7 @@ func serverName(at net.Addr, servers []string) (string, error) {
 	if name := principal.HostName(ctx, dialed.Addr()); name != "" {
 		return name, nil
 	}
-	return "", fmt.Errorf("%s has no name, and the principal of ZooKeeper has one: name the server in --zk by its host name", dialed.Addr())
+	return "",
+		fmt.Errorf("%s has no name, and the principal of ZooKeeper has one: name the server in --zk by its host name",
+			dialed.Addr())
 }

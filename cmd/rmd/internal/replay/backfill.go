@@ -30,9 +30,11 @@ var backfills = []struct {
 	{"off", nil},
 	{"off, earliest", []capacity.Property{{Name: earliestKey, Value: "earliest"}}},
 	{"declared", []capacity.Property{{Name: backfillKey, Value: "declared"}}},
-	{"declared, earliest", []capacity.Property{{Name: backfillKey, Value: "declared"}, {Name: earliestKey, Value: "earliest"}}},
+	{"declared, earliest", []capacity.Property{{Name: backfillKey, Value: "declared"},
+		{Name: earliestKey, Value: "earliest"}}},
 	{"preemptable", []capacity.Property{{Name: backfillKey, Value: "preemptable"}}},
-	{"preemptable, earliest", []capacity.Property{{Name: backfillKey, Value: "preemptable"}, {Name: earliestKey, Value: "earliest"}}},
+	{"preemptable, earliest", []capacity.Property{{Name: backfillKey, Value: "preemptable"},
+		{Name: earliestKey, Value: "earliest"}}},
 }
 
 // CompareBackfill replays the trace with and without backfill, with planners in virtual time.
@@ -41,9 +43,10 @@ var backfills = []struct {
 // later. Otherwise a few long waits would determine the means of a single copy, and small changes
 // would move them. Equal options give equal results.
 func CompareBackfill(ctx context.Context, o Options) ([]report.Backfill, error) {
-	all, err := playCopies(ctx, o, len(backfills), func(ctx context.Context, i int, o Options) (report.BackfillRun, error) {
-		return o.backfilling(ctx, backfills[i].name, backfills[i].keys)
-	})
+	all, err := playCopies(ctx, o, len(backfills),
+		func(ctx context.Context, i int, o Options) (report.BackfillRun, error) {
+			return o.backfilling(ctx, backfills[i].name, backfills[i].keys)
+		})
 	out := make([]report.Backfill, len(backfills))
 	for i, b := range backfills {
 		out[i] = report.Backfill{Name: b.name, Copies: all[i]}
@@ -151,7 +154,8 @@ func (b *lender) round() bool {
 func (b *lender) endLeases() bool {
 	st, now, due := b.State(), b.Now, false
 	st.Leases.Each(func(slot state.ContainerSlot, l *state.Lease) bool {
-		due = l.DeadlineMillis != 0 && l.DeadlineMillis <= now || st.Preemptions.Has(slot) && st.Preemptions.Get(slot).DeadlineMillis <= now
+		due = l.DeadlineMillis != 0 && l.DeadlineMillis <= now ||
+			st.Preemptions.Has(slot) && st.Preemptions.Get(slot).DeadlineMillis <= now
 		return !due
 	})
 	if due {
@@ -169,7 +173,8 @@ func (b *lender) wantedIdle(st *state.State) float64 {
 		n := st.Nodes.Get(r.Node)
 		free := n.Unallocated()
 		st.Asks.Each(func(slot state.AskSlot, k *state.Ask) bool {
-			for k.Label == n.Label && (k.App != r.App || k.Key != r.Key) && served[slot] < k.Count && b.Config().Calculator.FitsIn(k.Size, free) {
+			for k.Label == n.Label && (k.App != r.App || k.Key != r.Key) && served[slot] < k.Count &&
+				b.Config().Calculator.FitsIn(k.Size, free) {
 				free, wanted = free.Sub(k.Size), wanted.Add(k.Size)
 				served[slot]++
 			}

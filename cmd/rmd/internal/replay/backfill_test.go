@@ -34,7 +34,8 @@ func TestCompareBackfill(t *testing.T) {
 			t.Fatalf("%s: %d copies", b.Name, len(b.Copies))
 		}
 		for i, r := range b.Copies {
-			if n := r.Summary.Large.Containers + r.Summary.Small.Containers; n != 200+r.Ended || r.Summary.Large.Unserved+r.Summary.Small.Unserved != 0 {
+			if n := r.Summary.Large.Containers + r.Summary.Small.Containers; n != 200+r.Ended ||
+				r.Summary.Large.Unserved+r.Summary.Small.Unserved != 0 {
 				t.Errorf("%s, copy %d: %d containers, large %+v, small %+v", b.Name, i, n, r.Summary.Large, r.Summary.Small)
 			}
 		}
@@ -48,7 +49,8 @@ func TestCompareBackfill(t *testing.T) {
 	if f := figures("no reservations"); f["reserved_idle"].Mean != 0 {
 		t.Errorf("without reservations: %+v", f)
 	}
-	if f := figures("preemptable"); f["lent"].Mean == 0 || f["wanted"].Mean >= figures("off")["wanted"].Mean/2 || f["large_mean_ms"].Deviation == 0 || f["reserved_idle"].Mean >= figures("off")["reserved_idle"].Mean {
+	if f := figures("preemptable"); f["lent"].Mean == 0 || f["wanted"].Mean >= figures("off")["wanted"].Mean/2 ||
+		f["large_mean_ms"].Deviation == 0 || f["reserved_idle"].Mean >= figures("off")["reserved_idle"].Mean {
 		t.Errorf("preemptable: %+v", f)
 	}
 	again, err := o.copied(1).backfilling(t.Context(), "off", nil)
@@ -77,7 +79,8 @@ func TestShifted(t *testing.T) {
 	if !reflect.DeepEqual(one.Jobs, same.Jobs) || reflect.DeepEqual(one.Jobs, other.Jobs) {
 		t.Error("equal numbers do not give equal copies, or others do")
 	}
-	if len(one.Jobs) != len(tr.Jobs) || !slices.IsSortedFunc(one.Jobs, func(a, b trace.Job) int { return int(a.Submit - b.Submit) }) {
+	if len(one.Jobs) != len(tr.Jobs) || !slices.IsSortedFunc(one.Jobs,
+		func(a, b trace.Job) int { return int(a.Submit - b.Submit) }) {
 		t.Errorf("%d applications of %d, or not in order", len(one.Jobs), len(tr.Jobs))
 	}
 	later := 0

@@ -16,7 +16,8 @@ import (
 // playCopies plays Options.Copies copies of the trace with each of a number of settings, in
 // parallel. It returns the runs by setting and copy. play gets the number of the setting and the
 // options of the copy.
-func playCopies[R any](ctx context.Context, o Options, settings int, play func(ctx context.Context, setting int, o Options) (R, error)) ([][]R, error) {
+func playCopies[R any](ctx context.Context, o Options, settings int,
+	play func(ctx context.Context, setting int, o Options) (R, error)) ([][]R, error) {
 	copies := max(o.Copies, 1)
 	out := make([][]R, settings)
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -59,7 +59,8 @@ func (n *counts) tick(atMillis int64) {
 		return
 	}
 	n.skip = 0
-	n.all = append(n.all, report.Count{AtMillis: atMillis, Made: n.last.Made - n.first.Made, Moved: n.last.Moved - n.first.Moved,
+	n.all = append(n.all, report.Count{AtMillis: atMillis, Made: n.last.Made - n.first.Made,
+		Moved:     n.last.Moved - n.first.Moved,
 		Fulfilled: n.last.Fulfilled - n.first.Fulfilled, Cancelled: n.last.Cancelled - n.first.Cancelled})
 	if len(n.all) < countsMax {
 		return

@@ -113,7 +113,8 @@ func (f *forecasts) advance(to time.Duration) {
 
 // summary returns the results of all forecasts of a method.
 func (m *method) summary() report.Forecasts {
-	out := report.Forecasts{Method: m.name, Made: len(m.errors), Open: m.Record.Waiting() + m.Record.Gone, None: m.Record.None, Deepest: m.Deepest}
+	out := report.Forecasts{Method: m.name, Made: len(m.errors), Open: m.Record.Waiting() + m.Record.Gone,
+		None: m.Record.None, Deepest: m.Deepest}
 	if m.Options.Limit == nil && out.Made > 0 {
 		out.Held = float64(m.Record.Held) / float64(out.Made)
 	}

@@ -44,12 +44,14 @@ func TestMeasureForecastsOfDeepLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	methods, err := MeasureForecasts(t.Context(), Options{Trace: tr, Nodes: tr.Nodes, Scheduling: "eager", AM: true, Seed: 1})
+	methods, err := MeasureForecasts(t.Context(),
+		Options{Trace: tr, Nodes: tr.Nodes, Scheduling: "eager", AM: true, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ours, declared := methods[0], methods[1]
-	if ours.Deepest <= 20 || ours.Answered() < 0.95 || ours.Held < 0.75 || ours.WidthOfWait > 4 || 2*ours.ErrorP50Millis > declared.ErrorP50Millis {
+	if ours.Deepest <= 20 || ours.Answered() < 0.95 || ours.Held < 0.75 || ours.WidthOfWait > 4 ||
+		2*ours.ErrorP50Millis > declared.ErrorP50Millis {
 		t.Errorf("%+v; with declared limits: %+v", ours, declared)
 	}
 }

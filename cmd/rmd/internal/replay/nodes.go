@@ -220,7 +220,8 @@ func (m *nodeMeter) measure() nodeFigures {
 	st := m.State()
 	kinds := st.Versions.Kinds()
 	cluster := rerun.Resource(kinds, st.Meta.Cluster)
-	f := nodeFigures{time: 1, blocked: rerun.Resource(kinds, m.blocked(st)).DominantShare(cluster), reserved: rerun.Observe(st).ReservedIdle.DominantShare(cluster)}
+	f := nodeFigures{time: 1, blocked: rerun.Resource(kinds, m.blocked(st)).DominantShare(cluster),
+		reserved: rerun.Observe(st).ReservedIdle.DominantShare(cluster)}
 	var count, squares, nodes float64
 	st.Nodes.Each(func(slot state.NodeSlot, n *state.Node) bool {
 		nodes++
@@ -317,8 +318,10 @@ func (m *nodeMeter) appMean(endMillis int64) float64 {
 func (m *nodeMeter) summary(s *report.Summary) report.NodeOrderRun {
 	f := &m.sums
 	share := func(part, whole float64) float64 { return part / max(whole, 1e-9) }
-	out := report.NodeOrderRun{Large: s.Large, Small: s.Small, AMs: m.masterWaits(s.EndMillis), EndMillis: s.EndMillis, AppMillis: m.appMean(s.EndMillis),
-		ReservedIdle: share(f.reserved, f.time), Blocked: share(f.blocked, f.time), Empty: share(f.empty, f.time), Variation: share(f.variation, f.used)}
+	out := report.NodeOrderRun{Large: s.Large, Small: s.Small, AMs: m.masterWaits(s.EndMillis), EndMillis: s.EndMillis,
+		AppMillis:    m.appMean(s.EndMillis),
+		ReservedIdle: share(f.reserved, f.time), Blocked: share(f.blocked, f.time), Empty: share(f.empty, f.time),
+		Variation: share(f.variation, f.used)}
 	if len(m.kinds) > 0 && f.free > 0 {
 		unusable := f.unusable / f.free
 		out.Unusable = &unusable

@@ -35,15 +35,18 @@ func TestCompareNodes(t *testing.T) {
 	if want := (report.Resource{MemoryMB: 393216, VCores: 96, GPUs: 8}); got.Largest != want {
 		t.Errorf("the largest node is %+v", got.Largest)
 	}
-	if len(got.Orders) != 2+2*len(capacity.NodeOrders()) || got.Orders[0].Name != "yarn, in order" || got.Orders[3].Name != "auto +b" {
+	if len(got.Orders) != 2+2*len(capacity.NodeOrders()) || got.Orders[0].Name != "yarn, in order" ||
+		got.Orders[3].Name != "auto +b" {
 		t.Fatalf("rows %+v", got.Orders)
 	}
 	for _, order := range got.Orders {
 		for i, r := range order.Copies {
-			if n := r.Large.Containers + r.Small.Containers; n != 200 || r.AMs.Containers != 200 || r.Large.Unserved+r.Small.Unserved+r.AMs.Unserved != 0 {
+			if n := r.Large.Containers + r.Small.Containers; n != 200 || r.AMs.Containers != 200 ||
+				r.Large.Unserved+r.Small.Unserved+r.AMs.Unserved != 0 {
 				t.Errorf("%s, copy %d: %+v", order.Name, i, r)
 			}
-			if r.Unusable == nil || *r.Unusable <= 0 || *r.Unusable >= 1 || r.Empty < 0 || r.Empty >= 1 || r.Variation <= 0 || r.ReservedIdle <= 0 {
+			if r.Unusable == nil || *r.Unusable <= 0 || *r.Unusable >= 1 || r.Empty < 0 || r.Empty >= 1 || r.Variation <= 0 ||
+				r.ReservedIdle <= 0 {
 				t.Errorf("%s, copy %d: %+v", order.Name, i, r)
 			}
 		}
@@ -59,7 +62,8 @@ func TestCompareNodes(t *testing.T) {
 		t.Error("two copies have the same phases")
 	}
 	if first, emptiest := inOrder.Copies[0].Variation, got.Orders[2].Copies[0].Variation; first <= emptiest {
-		t.Errorf("if the first node that calls takes all, the variation is %g; with the emptiest node first, %g", first, emptiest)
+		t.Errorf("if the first node that calls takes all, the variation is %g; with the emptiest node first, %g",
+			first, emptiest)
 	}
 	o.leaveOut()
 	again, err := o.copied(1).choosing(t.Context(), nodeRuns()[1])
@@ -73,11 +77,14 @@ func TestCompareNodes(t *testing.T) {
 func TestLeaveOut(t *testing.T) {
 	nodes := []trace.Node{{MemoryMB: 4096, VCores: 4}, {MemoryMB: 2048, VCores: 8, GPUs: 1}}
 	job := func(name string, memory, vcores, gpus int64) trace.Job {
-		return trace.Job{Name: name, Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: 1, VCores: 1}, {Count: 1, MemoryMB: memory, VCores: vcores, GPUs: gpus}}}
+		return trace.Job{Name: name, Tasks: []trace.TaskGroup{{Count: 1, MemoryMB: 1, VCores: 1},
+			{Count: 1, MemoryMB: memory, VCores: vcores, GPUs: gpus}}}
 	}
-	tr := &trace.Trace{Jobs: []trace.Job{job("first", 4096, 4, 0), job("memory", 4097, 1, 0), job("both", 4096, 8, 0), job("second", 2048, 8, 1), job("gpus", 1, 1, 2), job("late", 1, 1, 0)}}
+	tr := &trace.Trace{Jobs: []trace.Job{job("first", 4096, 4, 0), job("memory", 4097, 1, 0), job("both", 4096, 8, 0),
+		job("second", 2048, 8, 1), job("gpus", 1, 1, 2), job("late", 1, 1, 0)}}
 	o := Options{Trace: tr, Nodes: nodes, Limit: 5}
-	if n := o.leaveOut(); n != 3 || o.Limit != 0 || len(o.Trace.Jobs) != 2 || o.Trace.Jobs[0].Name != "first" || o.Trace.Jobs[1].Name != "second" {
+	if n := o.leaveOut(); n != 3 || o.Limit != 0 || len(o.Trace.Jobs) != 2 || o.Trace.Jobs[0].Name != "first" ||
+		o.Trace.Jobs[1].Name != "second" {
 		t.Errorf("%d left out, limit %d, left %+v", n, o.Limit, o.Trace.Jobs)
 	}
 	if len(tr.Jobs) != 6 || tr.Jobs[1].Name != "memory" {
@@ -117,7 +124,8 @@ func TestNodeMeter(t *testing.T) {
 		return trace.Job{Submit: at, Tasks: []trace.TaskGroup{{Count: count, MemoryMB: 1024, VCores: 1, GPUs: gpus}}}
 	}
 	tr := &trace.Trace{Queues: []string{"root.a"}, Jobs: []trace.Job{
-		job(0, 1, 0), job(10*time.Second, 2, 4), job(10*time.Second, 1, 8), job(20*time.Second, 1, 2), job(40*time.Second, 3, 0)}}
+		job(0, 1, 0), job(10*time.Second, 2, 4), job(10*time.Second, 1, 8), job(20*time.Second, 1, 2),
+		job(40*time.Second, 3, 0)}}
 	for _, c := range []struct {
 		name                                                  string
 		keys                                                  []capacity.Property
@@ -134,7 +142,8 @@ func TestNodeMeter(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Options{Trace: tr, Scheduling: "eager", Nodes: []trace.Node{{GPUs: 8, MemoryMB: 8192, VCores: 8}}}
-			b, _, err := o.lending("", append(slices.Clip(c.keys), capacity.Property{Name: nodeOrderKey, Value: "spread"})) // to break up both nodes
+			// to break up both nodes
+			b, _, err := o.lending("", append(slices.Clip(c.keys), capacity.Property{Name: nodeOrderKey, Value: "spread"}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +171,8 @@ func TestNodeMeter(t *testing.T) {
 				do(&input.RegisterAttempt{Attempt: at})
 				size := yarn.NewResource(g.MemoryMB, g.VCores)
 				size[gpu] = g.GPUs
-				do(&input.Allocate{Attempt: at, Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: int64(g.Count), Size: size, Relax: true}}})
+				do(&input.Allocate{Attempt: at, Asks: []input.Ask{
+					{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: int64(g.Count), Size: size, Relax: true}}})
 			}
 			m.advance(30 * time.Second)
 			m.advance(100 * time.Second) // only the time until the last application arrives counts
@@ -178,8 +188,10 @@ func TestNodeMeter(t *testing.T) {
 			for _, f := range []struct {
 				name      string
 				got, want float64
-			}{{"blocked", got.Blocked, c.blocked}, {"reserved and idle", got.ReservedIdle, c.reserved}, {"empty", got.Empty, c.empty},
-				{"variation", got.Variation, c.variation}, {"unusable GPUs", *got.Unusable, c.unusable}, {"waiting of the third", waiting, c.waited}} {
+			}{{"blocked", got.Blocked, c.blocked}, {"reserved and idle", got.ReservedIdle, c.reserved},
+				{"empty", got.Empty, c.empty},
+				{"variation", got.Variation, c.variation}, {"unusable GPUs", *got.Unusable, c.unusable},
+				{"waiting of the third", waiting, c.waited}} {
 				if math.Abs(f.got-f.want) > 1e-9 {
 					t.Errorf("%s: %g, want %g", f.name, f.got, f.want)
 				}

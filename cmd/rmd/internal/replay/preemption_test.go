@@ -37,7 +37,8 @@ func TestComparePreemption(t *testing.T) {
 	if planned.Killed == 0 || planned.Unused != 0 || planned.Lost.MemoryMBSeconds == 0 || planned.Owed.Unserved != 0 {
 		t.Errorf("planned: %+v", planned)
 	}
-	if yarns.Unused == 0 || planned.Lost.ClusterSeconds >= yarns.Lost.ClusterSeconds || planned.Owed.P95Millis > yarns.Owed.P95Millis {
+	if yarns.Unused == 0 || planned.Lost.ClusterSeconds >= yarns.Lost.ClusterSeconds ||
+		planned.Owed.P95Millis > yarns.Owed.P95Millis {
 		t.Errorf("planned: %+v; yarn: %+v; docs/performance.md shows the figures", planned, yarns)
 	}
 	again, err := o.preempting(t.Context(), selectors[1].name, selectors[1].keys)
@@ -65,7 +66,8 @@ func TestGuaranteesComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if longest := time.Duration(run.Owed.MaxMillis) * time.Millisecond; longest > most+slack || run.Killed == 0 {
-			t.Errorf("seed %d: an owed container waits for %s, %s beyond the guarantee's time; %d killed", seed, longest, longest-most, run.Killed)
+			t.Errorf("seed %d: an owed container waits for %s, %s beyond the guarantee's time; %d killed", seed, longest,
+				longest-most, run.Killed)
 		}
 	}
 }
@@ -92,7 +94,8 @@ func TestTally(t *testing.T) {
 				v.Advance(v.Elapsed + 3*time.Second)
 				v.do(t, &input.PreemptionRound{})
 			}
-			if got := v.tally.counts; got.Warned != 1 || got.Killed != 1 || got.Unused != 1 || got.Lost.MemoryMBSeconds != 118*1024 {
+			if got := v.tally.counts; got.Warned != 1 || got.Killed != 1 || got.Unused != 1 ||
+				got.Lost.MemoryMBSeconds != 118*1024 {
 				t.Fatalf("after the kill: %+v", got)
 			}
 			if !c.wanted {

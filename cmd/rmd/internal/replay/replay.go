@@ -67,7 +67,8 @@ const noReservations = capacity.Prefix + "reservation.maximum-per-cluster"
 func Run(ctx context.Context, o Options) (with, without *report.Summary, err error) {
 	if len(o.Addrs) > 0 {
 		if o.Without {
-			return nil, nil, errors.New("a running cluster is not replayed without reservations; leave --addr out for a private one")
+			return nil, nil,
+				errors.New("a running cluster is not replayed without reservations; leave --addr out for a private one")
 		}
 		with, err = o.onCluster(ctx)
 		return with, nil, err
@@ -123,7 +124,8 @@ func (o Options) private(ctx context.Context, run string, more []capacity.Proper
 	if o.Speed == 0 {
 		parts.Now, parts.Elapsed = clock.now, clock.elapsed
 	}
-	l, err := local.Start(ctx, local.Options{Parts: parts, Replicas: max(o.Replicas, 1), Dir: dir, Queues: cfg.Properties(), Scheduling: o.Scheduling,
+	l, err := local.Start(ctx, local.Options{Parts: parts, Replicas: max(o.Replicas, 1), Dir: dir,
+		Queues: cfg.Properties(), Scheduling: o.Scheduling,
 		Version: o.Version, Logger: o.Logger, OnFatal: func(id string, code int, err error) {
 			select {
 			case lost <- fmt.Errorf("replica %s must stop (%d): %w", id, code, err):
@@ -181,7 +183,8 @@ func (c *traceClock) elapsed() time.Duration { return time.Duration(c.since.Load
 func (c *traceClock) now() time.Time { return time.UnixMilli(rerun.Epoch).Add(c.elapsed()) }
 
 // drive runs the workload on a private cluster, in real or virtual time.
-func (o Options) drive(ctx context.Context, run string, l *local.Cluster, clock *traceClock, kinds yarn.Kinds) (*report.Summary, error) {
+func (o Options) drive(ctx context.Context, run string, l *local.Cluster, clock *traceClock,
+	kinds yarn.Kinds) (*report.Summary, error) {
 	c := o.config(run)
 	c.Kinds = kinds
 	n := &counts{}

@@ -22,7 +22,8 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	with, without, err := Run(t.Context(), Options{Trace: tr, Nodes: nodes, Without: true, Scheduling: "eager", AM: true, Seed: 1, Replicas: 3,
+	with, without, err := Run(t.Context(), Options{Trace: tr, Nodes: nodes, Without: true, Scheduling: "eager", AM: true,
+		Seed: 1, Replicas: 3,
 		Dir: t.TempDir(), Version: "test", Logger: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +49,8 @@ func TestDemo(t *testing.T) {
 		{"small containers without", without.Small.MeanMillis, 4 * time.Second, 7 * time.Second},
 	} {
 		if d := time.Duration(c.millis * float64(time.Millisecond)); d < c.least || d > c.most {
-			t.Errorf("%s wait %s on average, not %s to %s; docs/operations/replay.md shows the figure", c.what, d, c.least, c.most)
+			t.Errorf("%s wait %s on average, not %s to %s; docs/operations/replay.md shows the figure", c.what, d,
+				c.least, c.most)
 		}
 	}
 }

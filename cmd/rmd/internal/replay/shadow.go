@@ -69,7 +69,8 @@ func (o Options) shadowed(ctx context.Context, run string, keys, others []capaci
 	}
 	if b.Err == nil && s.Same() {
 		if cluster, own := s.Digests(); cluster != own || cluster != v.State().Digest() {
-			return s.Report(), fmt.Errorf("the shadow of the same configuration has digest %016x, the cluster %016x", own, v.State().Digest())
+			return s.Report(), fmt.Errorf("the shadow of the same configuration has digest %016x, the cluster %016x", own,
+				v.State().Digest())
 		}
 	}
 	return s.Report(), b.Err

@@ -26,7 +26,8 @@ func TestMeasureShadow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := same.Beside; d.State != api.ShadowInStep || d.Digest != d.ClusterDigest || d.AtMillis-d.BeganMillis < 24*3600*1000 || d.Decided < 3500 || same.Actual != nil {
+	if d := same.Beside; d.State != api.ShadowInStep || d.Digest != d.ClusterDigest ||
+		d.AtMillis-d.BeganMillis < 24*3600*1000 || d.Decided < 3500 || same.Actual != nil {
 		t.Errorf("shadow without changes: state %s, digests %s and %s, %d ms long, %d decided, actual %+v; "+
 			"want %s, equal digests, at least 24 h and 3500 decided, actual nil",
 			d.State, d.Digest, d.ClusterDigest, d.AtMillis-d.BeganMillis, d.Decided, same.Actual, api.ShadowInStep)
@@ -39,7 +40,8 @@ func TestMeasureShadow(t *testing.T) {
 		}
 		for i, q := range other.Beside.Queues {
 			cluster, said, then := q.Cluster.Waits, q.Shadow.Waits, other.Actual.Queues[i].Cluster.Waits
-			t.Logf("copy %d, %s: mean wait %d ms, said %d, then %d", k, q.Path, cluster.MeanMillis, said.MeanMillis, then.MeanMillis)
+			t.Logf("copy %d, %s: mean wait %d ms, said %d, then %d", k, q.Path, cluster.MeanMillis, said.MeanMillis,
+				then.MeanMillis)
 			if said.Count != then.Count {
 				t.Errorf("copy %d, %s: %d containers start, and then %d", k, q.Path, said.Count, then.Count)
 			}

@@ -82,7 +82,8 @@ func (c *Client) accept(d directives) error {
 		return err
 	}
 	if c.protection = choose(c.takes, list(offered), list(ciphers)); c.protection == 0 {
-		return fmt.Errorf("%w: the server offers qop %q and cipher %q, and %q is wanted", ErrSyntax, offered, ciphers, c.takes)
+		return fmt.Errorf("%w: the server offers qop %q and cipher %q, and %q is wanted", ErrSyntax, offered,
+			ciphers, c.takes)
 	}
 	c.nonce, c.realm = nonce, realm
 	for _, x := range d {
@@ -101,7 +102,8 @@ func list(s string) []string {
 // choose returns the strongest quality that both sides take, or 0.
 func choose(takes Protection, offered, ciphers []string) Protection {
 	for _, n := range names {
-		if takes&n.one != 0 && slices.Contains(offered, n.name) && (n.one != Privacy || slices.Contains(ciphers, cipherName)) {
+		if takes&n.one != 0 && slices.Contains(offered, n.name) &&
+			(n.one != Privacy || slices.Contains(ciphers, cipherName)) {
 			return n.one
 		}
 	}

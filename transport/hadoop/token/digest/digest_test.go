@@ -137,7 +137,8 @@ func TestAnswersThatAreRefused(t *testing.T) {
 func TestResponseVariantsAccepted(t *testing.T) {
 	v := vectors[0]
 	for name, answer := range map[string]string{
-		"another order":     `qop=auth, response=3027668e241fcb80c3988aeb37d9cabf ,nc=00000001,realm="default",nonce="` + v.nonce + `",cnonce="` + v.cnonce + `",username="` + v.user + `",digest-uri="/default"`,
+		"another order": `qop=auth, response=3027668e241fcb80c3988aeb37d9cabf ,nc=00000001,realm="default",nonce="` +
+			v.nonce + `",cnonce="` + v.cnonce + `",username="` + v.user + `",digest-uri="/default"`,
 		"no qop":            strings.Replace(v.client, ",qop=auth", "", 1),
 		"unknown directive": v.client + `,maxssf=0,extra="x,y=\"z"`,
 		"escapes":           strings.Replace(v.client, `username="Cg0`, `username="\C\g0`, 1),

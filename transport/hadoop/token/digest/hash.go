@@ -40,7 +40,8 @@ func (e *exchange) proof(a2 string) string {
 	if e.protection != Authentication {
 		a2 += ":00000000000000000000000000000000" // in place of the hash of a body
 	}
-	return hexMD5(hex.EncodeToString(e.secret()) + ":" + e.nonce + ":" + firstCount + ":" + e.cnonce + ":" + e.protection.String() + ":" + hexMD5(a2))
+	return hexMD5(hex.EncodeToString(e.secret()) + ":" + e.nonce + ":" + firstCount + ":" + e.cnonce + ":" +
+		e.protection.String() + ":" + hexMD5(a2))
 }
 
 // secret returns H(A1) of md5-sess: a hash of the user's secret and the two nonces.

@@ -36,7 +36,8 @@ func (s *Server) Challenge() []byte {
 	if s.offer&Privacy != 0 {
 		ciphers = `,cipher="` + cipherName + `"`
 	}
-	return []byte(`realm="` + realm + `",nonce="` + s.nonce + `",qop="` + s.offer.String() + `",charset=utf-8` + ciphers + `,algorithm=md5-sess`)
+	return []byte(`realm="` + realm + `",nonce="` + s.nonce + `",qop="` + s.offer.String() + `",charset=utf-8` + ciphers +
+		`,algorithm=md5-sess`)
 }
 
 // Layer returns what protects the messages after the exchange, or nil if nothing does.

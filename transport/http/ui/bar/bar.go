@@ -78,7 +78,8 @@ func (b Bar) SVG() template.HTML {
 	var w strings.Builder
 	w.Grow(256 + 160*(len(b.Parts)+len(b.Marks)))
 	text := template.HTMLEscapeString(b.Text)
-	put(&w, `<svg class="bar" viewBox="0 0 1000 24" preserveAspectRatio="none" role="img" aria-label="`, text, `"><title>`, text, `</title><rect class="track" width="1000" height="24"/>`)
+	put(&w, `<svg class="bar" viewBox="0 0 1000 24" preserveAspectRatio="none" role="img" aria-label="`, text, `"><title>`,
+		text, `</title><rect class="track" width="1000" height="24"/>`)
 	for _, p := range b.Parts {
 		if p.Link != "" {
 			put(&w, `<a href="`, template.HTMLEscapeString(p.Link), `">`)
@@ -96,7 +97,8 @@ func (b Bar) SVG() template.HTML {
 		}
 	}
 	for _, m := range b.Marks {
-		put(&w, `<line class="mark `, m.Class, `" x1="`, m.X, `" x2="`, m.X, `" y1="0" y2="24"><title>`, template.HTMLEscapeString(m.Text), `</title></line>`)
+		put(&w, `<line class="mark `, m.Class, `" x1="`, m.X, `" x2="`, m.X, `" y1="0" y2="24"><title>`,
+			template.HTMLEscapeString(m.Text), `</title></line>`)
 	}
 	w.WriteString(`</svg>`)
 	return template.HTML(w.String())
@@ -120,7 +122,8 @@ type Usage struct {
 func Usages(f api.Figures) []Usage {
 	var out []Usage
 	for _, name := range format.KindsThere(f.Total) {
-		u := Usage{Kind: name, Used: f.Used[name], Reserved: f.Reserved[name], Pending: f.Pending[name], Free: f.Free[name], Held: f.HeldFree[name], Usable: f.Usable[name], Most: f.Total[name]}
+		u := Usage{Kind: name, Used: f.Used[name], Reserved: f.Reserved[name], Pending: f.Pending[name], Free: f.Free[name],
+			Held: f.HeldFree[name], Usable: f.Usable[name], Most: f.Total[name]}
 		text := format.KindName(name) + ": " + format.KindValue(name, u.Used) + " used"
 		b := New(u.Most).Add(u.Used, "used", format.KindValue(name, u.Used)+" used")
 		if u.Held > 0 {

@@ -100,7 +100,8 @@ func (r *recentReader) entry(e view.LogEntry) {
 		ev := b.Events[place-1]
 		r.seen++
 		if r.pass(ev.Kind(), r.v.Subject(ev, at), func() api.Event { return r.v.Event(ev, at) }) {
-			r.out.Events = append(r.out.Events, Decision{Index: e.Index, Term: e.Term, Place: place - 1, AtMillis: at, Text: event.Text(ev), Event: r.v.Event(ev, at)})
+			r.out.Events = append(r.out.Events, Decision{Index: e.Index, Term: e.Term, Place: place - 1, AtMillis: at,
+				Text: event.Text(ev), Event: r.v.Event(ev, at)})
 		}
 	}
 	r.out.Next.Place = place

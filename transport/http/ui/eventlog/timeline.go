@@ -24,7 +24,8 @@ func (x Reader) Kept(ctx context.Context, v *view.View) (first, last uint64, err
 // forward calls f with each decoded batch after an index, in order, until f returns false or most
 // entries were read. at is the index of the last entry that f accepted; done reports whether there
 // are no more entries.
-func (x Reader) forward(ctx context.Context, v *view.View, after uint64, most int, f func(e view.LogEntry, b *event.Batch) bool) (at uint64, done bool, err error) {
+func (x Reader) forward(ctx context.Context, v *view.View, after uint64, most int,
+	f func(e view.LogEntry, b *event.Batch) bool) (at uint64, done bool, err error) {
 	if x.Log == nil {
 		return 0, true, problem.NotAvailable("the log")
 	}
@@ -63,7 +64,8 @@ func (x Reader) forward(ctx context.Context, v *view.View, after uint64, most in
 // Played plays the log from an index for a number of milliseconds of its own time, but at most most
 // entries. It returns the index that it reaches, the time that it has played, and whether it
 // reached the end of the log.
-func (x Reader) Played(ctx context.Context, v *view.View, from uint64, millis int64, most int) (index uint64, played int64, ended bool, err error) {
+func (x Reader) Played(ctx context.Context, v *view.View, from uint64, millis int64, most int) (index uint64,
+	played int64, ended bool, err error) {
 	began := x.timeOf(ctx, v, from)
 	index, ended, err = x.forward(ctx, v, from, most, func(_ view.LogEntry, b *event.Batch) bool {
 		at := batchTime(b)
@@ -84,7 +86,8 @@ func (x Reader) Played(ctx context.Context, v *view.View, from uint64, millis in
 func (x Reader) timeOf(ctx context.Context, v *view.View, index uint64) (at int64) {
 	const back = 16
 	after := index - min(index, back)
-	_, _, _ = x.forward(ctx, v, after, back, func(e view.LogEntry, b *event.Batch) bool { // on an error, the next entry gives the time
+	// on an error, the next entry gives the time
+	_, _, _ = x.forward(ctx, v, after, back, func(e view.LogEntry, b *event.Batch) bool {
 		if e.Index > index {
 			return false
 		}

@@ -101,7 +101,8 @@ func When(millis int64) template.HTML {
 		return "–"
 	}
 	t := time.UnixMilli(millis).UTC()
-	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `"><span class="date">` + t.Format("2006-01-02") + ` </span>` + t.Format("15:04:05") + `<span class="zone"> UTC</span></time>`)
+	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `"><span class="date">` +
+		t.Format("2006-01-02") + ` </span>` + t.Format("15:04:05") + `<span class="zone"> UTC</span></time>`)
 }
 
 // ShortID returns an application's id without the cluster timestamp.
@@ -160,7 +161,8 @@ func Tone(s string) string {
 	switch s {
 	case "RUNNING", "healthy", "alive", "FINISHED", "SUCCEEDED", "leader", "REGISTERED", "ok", "fulfilled":
 		return "good"
-	case "ACCEPTED", "SUBMITTED", "PENDING", "PARKED", "DECOMMISSIONING", "DRAINING", "degraded", "candidate", "reserved", "ALLOCATED", "ACQUIRED":
+	case "ACCEPTED", "SUBMITTED", "PENDING", "PARKED", "DECOMMISSIONING", "DRAINING", "degraded", "candidate", "reserved",
+		"ALLOCATED", "ACQUIRED":
 		return "warn"
 	case "FAILED", "KILLED", "LOST", "UNHEALTHY", "no-leader", "diverged", "unreachable", "never", "STOPPED", "error":
 		return "bad"

@@ -24,7 +24,8 @@ func Of(w http.ResponseWriter, r *http.Request) string {
 		return have
 	}
 	t := Draw()
-	http.SetCookie(w, &http.Cookie{Name: cookie, Value: t, Path: "/ui/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil})
+	http.SetCookie(w, &http.Cookie{Name: cookie, Value: t, Path: "/ui/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil})
 	return t
 }
 
@@ -50,7 +51,8 @@ func tokenOf(r *http.Request) string {
 func Check(r *http.Request) error {
 	have, sent := tokenOf(r), r.PostFormValue("token")
 	if have == "" || subtle.ConstantTimeCompare([]byte(have), []byte(sent)) != 1 {
-		return &api.Error{Code: api.CodeNotAllowed, Message: "this form was not made for your browser, or is too old", Status: http.StatusForbidden,
+		return &api.Error{Code: api.CodeNotAllowed, Message: "this form was not made for your browser, or is too old",
+			Status: http.StatusForbidden,
 			Remedy: "open the page again and repeat the action; cookies must be allowed for this site"}
 	}
 	return nil

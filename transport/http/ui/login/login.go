@@ -141,7 +141,8 @@ func (l *Handler) serveOut(w http.ResponseWriter, r *http.Request) {
 // localPage returns next if it is one of our pages, otherwise the first page.
 func localPage(next string) string {
 	path, _, _ := strings.Cut(next, "?")
-	if !strings.HasPrefix(next, "/ui/") && !strings.HasPrefix(next, "/cluster") || strings.ContainsAny(next, "\\\r\n") || strings.Contains(path, "//") || path == Path {
+	if !strings.HasPrefix(next, "/ui/") && !strings.HasPrefix(next, "/cluster") || strings.ContainsAny(next, "\\\r\n") ||
+		strings.Contains(path, "//") || path == Path {
 		return "/ui/"
 	}
 	return next

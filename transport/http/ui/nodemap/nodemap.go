@@ -37,7 +37,8 @@ const (
 // levels lists the classes of nodes: how full they are in their fullest kind, or why they take no
 // containers.
 var levels = []struct{ class, text string }{
-	{"idle", "idle"}, {"low", "up to a third used"}, {"half", "up to two thirds used"}, {"high", "over two thirds used"}, {"full", "full"}, {"held", "reserved"}, {"away", "not usable"},
+	{"idle", "idle"}, {"low", "up to a third used"}, {"half", "up to two thirds used"}, {"high", "over two thirds used"},
+	{"full", "full"}, {"held", "reserved"}, {"away", "not usable"},
 }
 
 func levelOf(n *state.Node) int {
@@ -80,7 +81,8 @@ func New(list []*state.Node) Map {
 	m.Width, m.Height = columns*mapSquare, (len(list)+columns-1)/columns*mapSquare
 	for i, l := range levels {
 		if counts[i] > 0 {
-			m.Layers = append(m.Layers, mapLayer{Class: l.class, Path: paths[i].String(), Text: fmt.Sprintf("%s %s", format.Number(counts[i]), l.text)})
+			m.Layers = append(m.Layers, mapLayer{Class: l.class, Path: paths[i].String(),
+				Text: fmt.Sprintf("%s %s", format.Number(counts[i]), l.text)})
 		}
 	}
 	return m
@@ -134,7 +136,8 @@ func ShapesOf(v *view.View, list []*state.Node) []Shape {
 	}
 	for k := range out {
 		s := &out[k]
-		s.Bar = bar.New(int64(usable)).Add(int64(s.Now), "free", format.Number(s.Now)+" now").Add(int64(s.Ever-s.Now), "pending", format.Number(s.Ever-s.Now)+" when they are emptier").
+		s.Bar = bar.New(int64(usable)).Add(int64(s.Now), "free", format.Number(s.Now)+" now").Add(int64(s.Ever-s.Now),
+			"pending", format.Number(s.Ever-s.Now)+" when they are emptier").
 			Done(fmt.Sprintf("%s fits on %d of %d nodes now, on %d at all", format.Amount(s.Size), s.Now, usable, s.Ever))
 	}
 	return out[:]

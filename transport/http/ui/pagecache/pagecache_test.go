@@ -16,7 +16,9 @@ func TestCostlyPageIsServedWhileItIsRenewed(t *testing.T) {
 		renders := 0
 		look := func(live, fresh bool) (age time.Duration, took time.Duration) {
 			began := time.Now()
-			p, err := s.Get("/", Want{Now: time.Now, Live: live, Fresh: fresh, Good: func(have *Page) bool { return time.Since(have.At) < tick },
+			p, err := s.Get("/", Want{Now: time.Now, Live: live, Fresh: fresh, Good: func(have *Page) bool {
+				return time.Since(have.At) < tick
+			},
 				Render: func(bool) (*Page, error) {
 					at := time.Now()
 					time.Sleep(cost)
@@ -80,7 +82,9 @@ func TestOpenPagesAreRenewedWhenOverdue(t *testing.T) {
 		const tick, cost = 500 * time.Millisecond, 2 * cheap
 		look := func(key string) time.Duration {
 			began := time.Now()
-			p, err := s.Get(key, Want{Now: time.Now, Live: true, Good: func(have *Page) bool { return time.Since(have.At) < tick },
+			p, err := s.Get(key, Want{Now: time.Now, Live: true, Good: func(have *Page) bool {
+				return time.Since(have.At) < tick
+			},
 				Render: func(bool) (*Page, error) {
 					at := time.Now()
 					time.Sleep(cost)

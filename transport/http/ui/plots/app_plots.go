@@ -81,7 +81,8 @@ var useLines = []struct {
 
 func (p usePlot) chart(x plot.Axis) plot.Chart {
 	row := p.row()
-	c := plot.Chart{Title: format.KindName(p.kind), Note: "at most " + row.MostUsed + " used", Empty: "no sample yet", X: x, Width: Width, Height: Height + 20}
+	c := plot.Chart{Title: format.KindName(p.kind), Note: "at most " + row.MostUsed + " used", Empty: "no sample yet",
+		X: x, Width: Width, Height: Height + 20}
 	var highest int64
 	for i, l := range useLines {
 		highest = max(highest, p.highest(i))
@@ -120,7 +121,8 @@ func (p usePlot) points(line int) []plot.Point {
 func (p usePlot) row() useRow {
 	last := &p.h.Samples[len(p.h.Samples)-1]
 	v := func(n int64) string { return format.KindValue(p.kind, n) }
-	return useRow{format.KindName(p.kind), v(p.at(0, last)), v(p.at(1, last)), v(p.at(2, last)), v(p.highest(0)), v(p.highest(1)), v(p.highest(2))}
+	return useRow{format.KindName(p.kind), v(p.at(0, last)), v(p.at(1, last)), v(p.at(2, last)), v(p.highest(0)),
+		v(p.highest(1)), v(p.highest(2))}
 }
 
 // amountAxis returns an axis from 0 for amounts of a kind, with round numbers of the unit in which

@@ -53,7 +53,8 @@ func OfHour(h *api.History, at time.Time, queue, node string) Hour {
 	p := hourPlots{h: h, x: plot.Clock(float64(from), float64(now))}
 	for i := len(h.LeaderChanges) - 1; i >= 0; i-- {
 		f := h.LeaderChanges[i]
-		p.marks = append(p.marks, plot.Mark{At: float64(f.AtMillis) - f.Millis, Until: float64(f.AtMillis), Text: clockText(f.AtMillis) + " UTC: " + ChangeText(f)})
+		p.marks = append(p.marks, plot.Mark{At: float64(f.AtMillis) - f.Millis, Until: float64(f.AtMillis),
+			Text: clockText(f.AtMillis) + " UTC: " + ChangeText(f)})
 		if len(d.Changes) < changesTold {
 			d.Changes = append(d.Changes, f)
 		}
@@ -66,7 +67,8 @@ func OfHour(h *api.History, at time.Time, queue, node string) Hour {
 		p.shares("Used", plot.Blue, 1, func(s *api.HistorySample) float64 { return s.Used / 100 }),
 		p.shares("Reserved", plot.Orange, 0, func(s *api.HistorySample) float64 { return s.Reserved / 100 })}
 	if node == "" {
-		d.Figures = append(d.Figures, p.counts("Waiting applications", plot.Violet, func(s *api.HistorySample) float64 { return float64(*s.Waiting) }))
+		d.Figures = append(d.Figures, p.counts("Waiting applications", plot.Violet,
+			func(s *api.HistorySample) float64 { return float64(*s.Waiting) }))
 	}
 	if d.Room = node == "" && queue == ""; d.Room {
 		d.Figures = append(d.Figures, p.counts("Decisions a second", plot.Green, func(s *api.HistorySample) float64 {
@@ -74,7 +76,8 @@ func OfHour(h *api.History, at time.Time, queue, node string) Hour {
 				return math.NaN()
 			}
 			return *s.Decisions
-		}), p.rooms(), p.counts("Empty nodes", plot.Yellow, func(s *api.HistorySample) float64 { return float64(*s.EmptyNodes) }))
+		}), p.rooms(), p.counts("Empty nodes", plot.Yellow,
+			func(s *api.HistorySample) float64 { return float64(*s.EmptyNodes) }))
 	}
 	return d
 }
@@ -98,9 +101,11 @@ type hourPlots struct {
 }
 
 // shares returns a plot of shares. Its axis goes up to at least least.
-func (p *hourPlots) shares(title string, ink plot.Ink, least float64, value func(*api.HistorySample) float64) plot.Chart {
+func (p *hourPlots) shares(title string, ink plot.Ink, least float64,
+	value func(*api.HistorySample) float64) plot.Chart {
 	most := p.highest(value)
-	return p.chart(title, ink, plot.Shares(max(most, least)), most, value, func(f float64) string { return format.Percent(f * 100) })
+	return p.chart(title, ink, plot.Shares(max(most, least)), most, value,
+		func(f float64) string { return format.Percent(f * 100) })
 }
 
 // counts returns a plot of numbers.
@@ -122,14 +127,16 @@ var roomInks = []plot.Ink{plot.Blue, plot.Orange, plot.Violet, plot.Green, plot.
 func (p *hourPlots) rooms() plot.Chart {
 	of := p.h.LargestNode
 	last := &p.h.Samples[len(p.h.Samples)-1]
-	c := plot.Chart{Title: "Largest free room on a node", Empty: "no sample yet", X: p.x, Y: plot.Shares(1), Marks: p.marks, Width: Width, Height: Height}
+	c := plot.Chart{Title: "Largest free room on a node", Empty: "no sample yet", X: p.x, Y: plot.Shares(1),
+		Marks: p.marks, Width: Width, Height: Height}
 	if p.current() {
 		c.Note = format.Amount(last.LargestFree) + " now"
 	}
 	for i, kind := range format.KindsThere(of) {
-		c.Lines = append(c.Lines, plot.Line{Name: format.KindName(kind), Ink: roomInks[i%len(roomInks)], Points: p.points(func(s *api.HistorySample) float64 {
-			return float64(s.LargestFree[kind]) / float64(max(of[kind], 1))
-		})})
+		c.Lines = append(c.Lines, plot.Line{Name: format.KindName(kind), Ink: roomInks[i%len(roomInks)],
+			Points: p.points(func(s *api.HistorySample) float64 {
+				return float64(s.LargestFree[kind]) / float64(max(of[kind], 1))
+			})})
 	}
 	return c
 }
@@ -144,8 +151,10 @@ func (p *hourPlots) current() bool {
 	return len(gaps) == 0 || gaps[len(gaps)-1].FromMillis != samples[len(samples)-1].AtMillis
 }
 
-func (p *hourPlots) chart(title string, ink plot.Ink, y plot.Axis, most float64, value func(*api.HistorySample) float64, text func(float64) string) plot.Chart {
-	c := plot.Chart{Title: title, Note: "at most " + text(most), Empty: "no sample yet", X: p.x, Y: y, Marks: p.marks, Width: Width, Height: Height}
+func (p *hourPlots) chart(title string, ink plot.Ink, y plot.Axis, most float64, value func(*api.HistorySample) float64,
+	text func(float64) string) plot.Chart {
+	c := plot.Chart{Title: title, Note: "at most " + text(most), Empty: "no sample yet", X: p.x, Y: y, Marks: p.marks,
+		Width: Width, Height: Height}
 	c.Lines = []plot.Line{{Ink: ink, Points: p.points(value), Fill: true}}
 	if v := value(&p.h.Samples[len(p.h.Samples)-1]); !math.IsNaN(v) && p.current() {
 		c.Note = text(v) + " now, " + c.Note

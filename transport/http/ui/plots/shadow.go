@@ -24,7 +24,8 @@ func OfShadow(d *api.Shadow) (out []ShadowQueue) {
 	x := plot.Clock(float64(d.BeganMillis), float64(d.Points[len(d.Points)-1].AtMillis))
 	var marks []plot.Mark
 	if v := d.Divergence; v != nil {
-		marks = append(marks, plot.Mark{At: float64(v.AtMillis), Text: clockText(v.AtMillis) + " UTC: the first decision that differs"})
+		marks = append(marks, plot.Mark{At: float64(v.AtMillis),
+			Text: clockText(v.AtMillis) + " UTC: the first decision that differs"})
 	}
 	for _, queue := range busiest(d.Queues) {
 		p := shadowPlots{d.Points, queue, x, marks}
@@ -42,7 +43,8 @@ func busiest(queues []api.ShadowQueue) (out []string) {
 	list := slices.DeleteFunc(slices.Clone(queues), func(q api.ShadowQueue) bool {
 		return q.Cluster.Waits.Count+q.Shadow.Waits.Count == 0 || q.Path == api.ShadowRemoved // ShadowRemoved has no points
 	})
-	slices.SortStableFunc(list, func(a, b api.ShadowQueue) int { return cmp.Compare(b.Cluster.Waits.Count, a.Cluster.Waits.Count) })
+	slices.SortStableFunc(list,
+		func(a, b api.ShadowQueue) int { return cmp.Compare(b.Cluster.Waits.Count, a.Cluster.Waits.Count) })
 	for _, q := range list[:min(len(list), shadowQueues)] {
 		out = append(out, q.Path)
 	}
@@ -58,8 +60,10 @@ type shadowPlots struct {
 	marks  []plot.Mark
 }
 
-func (p *shadowPlots) chart(title string, y func(most float64) plot.Axis, value func(api.ShadowPointQueue) (cluster, shadow float64)) plot.Chart {
-	cluster, shadow := plot.Line{Name: "cluster", Ink: plot.Blue}, plot.Line{Name: "shadow", Ink: plot.Orange, Dashed: true}
+func (p *shadowPlots) chart(title string, y func(most float64) plot.Axis,
+	value func(api.ShadowPointQueue) (cluster, shadow float64)) plot.Chart {
+	cluster, shadow := plot.Line{Name: "cluster", Ink: plot.Blue},
+		plot.Line{Name: "shadow", Ink: plot.Orange, Dashed: true}
 	most := 0.0
 	for _, at := range p.points {
 		c, s := value(at.Queues[p.queue])
@@ -67,5 +71,6 @@ func (p *shadowPlots) chart(title string, y func(most float64) plot.Axis, value 
 		shadow.Points = append(shadow.Points, plot.Point{X: float64(at.AtMillis), Y: s})
 		most = max(most, c, s)
 	}
-	return plot.Chart{Title: title, X: p.x, Y: y(most), Lines: []plot.Line{cluster, shadow}, Marks: p.marks, Width: Width, Height: Height}
+	return plot.Chart{Title: title, X: p.x, Y: y(most), Lines: []plot.Line{cluster, shadow}, Marks: p.marks, Width: Width,
+		Height: Height}
 }

@@ -70,7 +70,8 @@ func Waits(v *view.View) template.HTML {
 
 // waitsOf returns a plot with a row for each queue.
 func waitsOf(all []*queueWaits) plot.Ranges {
-	r := plot.Ranges{Title: "Waits for the ApplicationMaster", Note: "dot: half waited at most so long; thick: 95 of 100; thin: the longest", Heading: "half, 95 %"}
+	r := plot.Ranges{Title: "Waits for the ApplicationMaster",
+		Note: "dot: half waited at most so long; thick: 95 of 100; thin: the longest", Heading: "half, 95 %"}
 	var most int64
 	for _, w := range all {
 		mid, high, longest := quantile.Of(w.Waits, .5), quantile.Of(w.Waits, .95), w.Waits[len(w.Waits)-1]
@@ -79,7 +80,9 @@ func waitsOf(all []*queueWaits) plot.Ranges {
 		if w.within > 0 {
 			note = thousands.Format(len(w.Waits)) + ", " + thousands.Format(w.within) + " wait still"
 		}
-		r.Rows = append(r.Rows, plot.Row{Label: w.path, Note: note, Bars: []plot.Bar{{Ink: plot.Violet, Mid: float64(mid), High: float64(high), Max: float64(longest), Text: format.Span(mid) + ", " + format.Span(high)}}})
+		r.Rows = append(r.Rows, plot.Row{Label: w.path, Note: note,
+			Bars: []plot.Bar{{Ink: plot.Violet, Mid: float64(mid), High: float64(high), Max: float64(longest),
+				Text: format.Span(mid) + ", " + format.Span(high)}}})
 	}
 	r.X = plot.Waits("", float64(most), format.Span)
 	return r

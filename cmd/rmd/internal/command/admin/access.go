@@ -39,7 +39,8 @@ func roleFlag() cli.Flag {
 // role reads --role. The flag has no default, so nobody gets a role by mistake.
 func role(c *verb.Call) (string, error) {
 	if c.String("role") == "" {
-		return "", clierr.Usagef("write --role "+verb.Alternatives(verb.WordsOf(verb.Named(yarn.Roles()))), "--role is missing")
+		return "", clierr.Usagef("write --role "+verb.Alternatives(verb.WordsOf(verb.Named(yarn.Roles()))),
+			"--role is missing")
 	}
 	return c.String("role"), nil
 }
@@ -86,7 +87,8 @@ func accessCreate() verb.Verb {
 			if _, err := fmt.Fprintln(c.Program.Out, d.Token); err != nil {
 				return err
 			}
-			c.PrintMessage("token %s has the role %s until %s; save it in a file for --token-file: it is not shown again", d.Name, d.Role, output.Time(d.ExpiresMillis))
+			c.PrintMessage("token %s has the role %s until %s; save it in a file for --token-file: it is not shown again",
+				d.Name, d.Role, output.Time(d.ExpiresMillis))
 			return nil
 		},
 	}
@@ -94,13 +96,18 @@ func accessCreate() verb.Verb {
 
 func accessList() verb.Verb {
 	list := output.List[api.AccessToken]{
-		Name: func(t api.AccessToken) string { return t.Name }, Empty: "no access tokens: any program on a replica's own machine may do everything",
+		Name:  func(t api.AccessToken) string { return t.Name },
+		Empty: "no access tokens: any program on a replica's own machine may do everything",
 		Columns: []output.Column[api.AccessToken]{
 			{Head: "NAME", Text: func(t api.AccessToken) string { return t.Name }},
 			{Head: "ROLE", Text: func(t api.AccessToken) string { return t.Role }},
-			{Head: "EXPIRES", Text: func(t api.AccessToken) string { return output.Time(t.ExpiresMillis) }, Key: func(t api.AccessToken) float64 { return float64(t.ExpiresMillis) }},
+			{Head: "EXPIRES", Text: func(t api.AccessToken) string {
+				return output.Time(t.ExpiresMillis)
+			}, Key: func(t api.AccessToken) float64 { return float64(t.ExpiresMillis) }},
 			{Head: "EXPIRED", Text: func(t api.AccessToken) string { return output.YesNo(t.Expired) }},
-			{Head: "CHANGED", Text: func(t api.AccessToken) string { return output.Time(t.ChangedMillis) }, Key: func(t api.AccessToken) float64 { return float64(t.ChangedMillis) }},
+			{Head: "CHANGED", Text: func(t api.AccessToken) string {
+				return output.Time(t.ChangedMillis)
+			}, Key: func(t api.AccessToken) float64 { return float64(t.ChangedMillis) }},
 			{Head: "BY", Text: func(t api.AccessToken) string { return t.By }, Shrink: true},
 		},
 	}
@@ -142,23 +149,27 @@ func accessRevoke() verb.Verb {
 }
 
 func accessWho() verb.Verb {
-	return verb.Verb{Name: "whoami", Usage: "show the name and role that the replica assigns to the caller, or the short name of a Kerberos principal",
-		Flags:    []cli.Flag{&cli.StringFlag{Name: "principal", Usage: "show what hadoop.security.auth_to_local of the replica makes of a Kerberos principal, and which rule decides"}},
+	return verb.Verb{Name: "whoami",
+		Usage: "show the name and role that the replica assigns to the caller, or the short name of a Kerberos principal",
+		Flags: []cli.Flag{&cli.StringFlag{Name: "principal",
+			Usage: "show what hadoop.security.auth_to_local of the replica makes of a Kerberos principal, and which rule decides"}},
 		Examples: []string{"rmd access whoami -o json", "rmd access whoami --principal nm/n1.example.com@EXAMPLE.COM"},
 		Run: func(c *verb.Call) error {
-			return verb.ShowFacts(c, func() string { return "access" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-				var d api.Access
-				var q url.Values
-				if p := c.String("principal"); p != "" {
-					q = url.Values{"principal": {p}}
-				}
-				doc, err := c.Get(ctx, "/v1/access", q, &d)
-				if p := d.Principal; err == nil && p != nil {
-					return doc, principalFacts(p), nil
-				}
-				return doc, []output.Fact{{Name: "name", Value: fmt.Sprint(verb.OrDash(d.Name))}, {Name: "role", Value: d.Role}, {Name: "by", Value: d.By},
-					{Name: "http.auth", Value: d.Auth}, {Name: "changes need a role", Value: output.YesNo(d.Guarded)}}, err
-			})
+			return verb.ShowFacts(c, func() string { return "access" },
+				func(ctx context.Context) ([]byte, []output.Fact, error) {
+					var d api.Access
+					var q url.Values
+					if p := c.String("principal"); p != "" {
+						q = url.Values{"principal": {p}}
+					}
+					doc, err := c.Get(ctx, "/v1/access", q, &d)
+					if p := d.Principal; err == nil && p != nil {
+						return doc, principalFacts(p), nil
+					}
+					return doc, []output.Fact{{Name: "name", Value: fmt.Sprint(verb.OrDash(d.Name))}, {Name: "role", Value: d.Role},
+						{Name: "by", Value: d.By},
+						{Name: "http.auth", Value: d.Auth}, {Name: "changes need a role", Value: output.YesNo(d.Guarded)}}, err
+				})
 		}}
 }
 
@@ -167,7 +178,8 @@ func principalFacts(p *api.PrincipalName) []output.Fact {
 	if p.Rule > 0 {
 		rule = fmt.Sprintf("%d: %s", p.Rule, p.Text)
 	}
-	facts := []output.Fact{{Name: "principal", Value: p.Principal}, {Name: "short name", Value: fmt.Sprint(verb.OrDash(p.Short))}, {Name: "rule", Value: rule}}
+	facts := []output.Fact{{Name: "principal", Value: p.Principal},
+		{Name: "short name", Value: fmt.Sprint(verb.OrDash(p.Short))}, {Name: "rule", Value: rule}}
 	if p.Refused != "" {
 		facts = append(facts, output.Fact{Name: "refused", Value: p.Refused})
 	}
@@ -212,7 +224,8 @@ func issueClient(c *verb.Call, role, name string, life time.Duration) error {
 	}
 	files, err := ca.IssueClient(dir, c.String("cluster"), role, name, life, time.Now())
 	if os.IsExist(err) {
-		return clierr.New(clierr.CodeExists, "choose another --name, or remove the file", "a certificate of %s already exists", name)
+		return clierr.New(clierr.CodeExists, "choose another --name, or remove the file",
+			"a certificate of %s already exists", name)
 	}
 	if err != nil {
 		return err

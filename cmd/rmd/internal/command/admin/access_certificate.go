@@ -29,7 +29,8 @@ func authority(c *verb.Call, cluster string) (*certificate.Authority, string, er
 		return nil, "", err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ca-key.pem")); err != nil {
-		return nil, "", &clierr.Error{Code: clierr.CodeFile, What: "there is no ca-key.pem in " + dir, Do: "run it where \"rmd init --tls\" created the CA, or name that directory with --dir", Err: fs.ErrNotExist}
+		return nil, "", &clierr.Error{Code: clierr.CodeFile, What: "there is no ca-key.pem in " + dir,
+			Do: "run it where \"rmd init --tls\" created the CA, or name that directory with --dir", Err: fs.ErrNotExist}
 	}
 	ca, _, err := certificate.Open(dir, cluster, time.Now())
 	return ca, dir, err
@@ -37,7 +38,8 @@ func authority(c *verb.Call, cluster string) (*certificate.Authority, string, er
 
 func revokeCertificate() verb.Verb {
 	return verb.Verb{
-		Name: "revoke", Usage: "revoke a client's or a replica's certificate; needs the CA's key and contacts no replica", Args: "FILE|SERIAL", Min: 1, Max: 1,
+		Name: "revoke", Usage: "revoke a client's or a replica's certificate; needs the CA's key and contacts no replica",
+		Args: "FILE|SERIAL", Min: 1, Max: 1,
 		Long:     "It adds the certificate to the revocation list crl.pem beside ca.pem and signs the list with the CA. Copy crl.pem to the directory of tls.ca on every replica. A replica reads it within 10 seconds, or on SIGHUP, and closes connections that use the certificate.",
 		Flags:    []cli.Flag{authorityFlag()},
 		Examples: []string{"rmd access certificate revoke --dir /etc/rmd ann.pem"},
@@ -48,7 +50,8 @@ func revokeCertificate() verb.Verb {
 			}
 			serial, err := certificate.SerialOf(c.Arg(0))
 			if err != nil {
-				return clierr.Usagef("name the certificate's file, or its serial number as \"rmd access certificate list\" shows it", "%v", err)
+				return clierr.Usagef(
+					"name the certificate's file, or its serial number as \"rmd access certificate list\" shows it", "%v", err)
 			}
 			added, err := ca.Revoke(dir, serial, time.Now())
 			switch {
@@ -57,7 +60,8 @@ func revokeCertificate() verb.Verb {
 			case !added:
 				c.PrintMessage("%s is already revoked", serial.Text(16))
 			default:
-				c.PrintMessage("revoked %s; copy %s to the directory of tls.ca on every replica", serial.Text(16), filepath.Join(dir, certificate.RevocationFile))
+				c.PrintMessage("revoked %s; copy %s to the directory of tls.ca on every replica", serial.Text(16),
+					filepath.Join(dir, certificate.RevocationFile))
 			}
 			return nil
 		},
@@ -75,10 +79,13 @@ func listRevoked() verb.Verb {
 		Name: func(r revokedCertificate) string { return r.Serial }, Empty: "no certificate is revoked",
 		Columns: []output.Column[revokedCertificate]{
 			{Head: "SERIAL", Text: func(r revokedCertificate) string { return r.Serial }},
-			{Head: "REVOKED", Text: func(r revokedCertificate) string { return output.Time(r.RevokedMillis) }, Key: func(r revokedCertificate) float64 { return float64(r.RevokedMillis) }},
+			{Head: "REVOKED", Text: func(r revokedCertificate) string {
+				return output.Time(r.RevokedMillis)
+			}, Key: func(r revokedCertificate) float64 { return float64(r.RevokedMillis) }},
 		},
 	}
-	flags := append(verb.ListFlags(list), verb.Fill(verb.Files, &cli.StringFlag{Name: "dir", Usage: "directory of ca.pem and crl.pem", Value: "."}))
+	flags := append(verb.ListFlags(list), verb.Fill(verb.Files,
+		&cli.StringFlag{Name: "dir", Usage: "directory of ca.pem and crl.pem", Value: "."}))
 	return verb.Verb{Name: "list", Usage: "list the revoked certificates of a directory", Flags: flags,
 		Examples: []string{"rmd access certificate list --dir /etc/rmd"},
 		Run: func(c *verb.Call) error {
@@ -104,7 +111,8 @@ func readRevoked(dir string) ([]revokedCertificate, error) {
 		cas, err = certificate.Authorities(filepath.Join(dir, "ca.pem"))
 	}
 	if err != nil {
-		return nil, clierr.New(clierr.CodeFile, "name the directory of ca.pem and crl.pem with --dir", "cannot read the revocation list: %v", err)
+		return nil, clierr.New(clierr.CodeFile, "name the directory of ca.pem and crl.pem with --dir",
+			"cannot read the revocation list: %v", err)
 	}
 	lists, err := certificate.ParseRevocations(data, cas)
 	if err != nil {

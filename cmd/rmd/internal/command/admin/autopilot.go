@@ -25,14 +25,15 @@ func autopilotGet() verb.Verb {
 	return verb.Verb{Name: "get", Usage: "show the settings",
 		Examples: []string{"rmd autopilot get"},
 		Run: func(c *verb.Call) error {
-			return verb.ShowFacts(c, func() string { return "autopilot" }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-				var d api.AutopilotState
-				if _, err := c.Get(ctx, "/v1/autopilot", nil, &d); err != nil {
-					return nil, nil, err
-				}
-				doc, err := json.Marshal(d.Settings)
-				return doc, settingFacts(doc), err
-			})
+			return verb.ShowFacts(c, func() string { return "autopilot" },
+				func(ctx context.Context) ([]byte, []output.Fact, error) {
+					var d api.AutopilotState
+					if _, err := c.Get(ctx, "/v1/autopilot", nil, &d); err != nil {
+						return nil, nil, err
+					}
+					doc, err := json.Marshal(d.Settings)
+					return doc, settingFacts(doc), err
+				})
 		}}
 }
 
@@ -97,7 +98,9 @@ var autopilotSettings = map[string]func(s *api.Autopilot, value string) error{
 		s.MaxTrailingLogs, err = strconv.ParseUint(v, 10, 63)
 		return err
 	},
-	"server_stabilization_time": func(s *api.Autopilot, v string) error { return parseSpan(v, &s.ServerStabilizationTime) },
+	"server_stabilization_time": func(s *api.Autopilot, v string) error {
+		return parseSpan(v, &s.ServerStabilizationTime)
+	},
 }
 
 func parseSpan(text string, to *api.Duration) error {
@@ -134,7 +137,9 @@ func autopilotState() verb.Verb {
 			{Head: "ID", Text: func(s api.ServerVerdict) string { return s.ID }},
 			{Head: "HEALTHY", Text: func(s api.ServerVerdict) string { return output.YesNo(s.Healthy) }},
 			{Head: "VOTER", Text: func(s api.ServerVerdict) string { return output.YesNo(s.Voter) }},
-			{Head: "STABLE-SINCE", Text: func(s api.ServerVerdict) string { return output.Time(s.StableSinceMillis) }, Key: func(s api.ServerVerdict) float64 { return float64(s.StableSinceMillis) }},
+			{Head: "STABLE-SINCE", Text: func(s api.ServerVerdict) string {
+				return output.Time(s.StableSinceMillis)
+			}, Key: func(s api.ServerVerdict) float64 { return float64(s.StableSinceMillis) }},
 			{Head: "WHY", Text: func(s api.ServerVerdict) string { return s.Why }, Shrink: true},
 		},
 	}
@@ -145,7 +150,8 @@ func autopilotState() verb.Verb {
 				var d api.AutopilotState
 				f.Doc, err = c.Get(ctx, "/v1/autopilot", nil, &d)
 				f.Things = d.Servers
-				f.Head = fmt.Sprintf("%s   can lose %d", map[bool]string{true: "healthy", false: "NOT healthy"}[d.Healthy], d.FailureTolerance)
+				f.Head = fmt.Sprintf("%s   can lose %d", map[bool]string{true: "healthy", false: "NOT healthy"}[d.Healthy],
+					d.FailureTolerance)
 				return f, err
 			})
 		}}

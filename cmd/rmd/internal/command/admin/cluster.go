@@ -32,8 +32,11 @@ var memberColumns = output.List[api.Member]{
 		{Head: "ADDRESS", Text: func(m api.Member) string { return m.Address }, Shrink: true},
 		{Head: "ROLE", Text: verb.MemberRole},
 		{Head: "VOTER", Text: memberVoter},
-		{Head: "APPLIED", Text: toldBy(func(m api.Member) uint64 { return m.Applied }), Key: func(m api.Member) float64 { return float64(m.Applied) }},
-		{Head: "LAG", Text: toldBy(func(m api.Member) uint64 { return m.Lag }), Key: func(m api.Member) float64 { return float64(m.Lag) }},
+		{Head: "APPLIED", Text: toldBy(func(m api.Member) uint64 { return m.Applied }), Key: func(m api.Member) float64 {
+			return float64(m.Applied)
+		}},
+		{Head: "LAG", Text: toldBy(func(m api.Member) uint64 { return m.Lag }),
+			Key: func(m api.Member) float64 { return float64(m.Lag) }},
 		{Head: "CONTACT", Text: memberContact, Key: func(m api.Member) float64 { return float64(m.LastContactMillis) }},
 		{Head: "VERSION", Text: func(m api.Member) string { return m.Version }, Shrink: true},
 		{Head: "LEVEL", Text: toldBy(func(m api.Member) uint64 { return m.Level })},
@@ -85,7 +88,8 @@ func memberContact(m api.Member) string {
 }
 
 func clusterStatus() verb.Verb {
-	return verb.Verb{Name: "status", Usage: "show the cluster's status and its replicas", Flags: verb.ListFlags(memberColumns),
+	return verb.Verb{Name: "status", Usage: "show the cluster's status and its replicas",
+		Flags:    verb.ListFlags(memberColumns),
 		Examples: []string{"rmd cluster status", "rmd cluster status --watch -o wide"},
 		Run: func(c *verb.Call) error {
 			return verb.ShowList(c, memberColumns, func(ctx context.Context) (f verb.Fetched[api.Member], err error) {
@@ -119,7 +123,8 @@ func verdictLine(d api.Cluster) string {
 	} else {
 		parts = append(parts, fmt.Sprintf("no leader (term %d)", d.Term))
 	}
-	parts = append(parts, fmt.Sprintf("%d of %d replicas in step", v.InStep, len(d.Members)), fmt.Sprintf("can lose %d", v.CanLose),
+	parts = append(parts, fmt.Sprintf("%d of %d replicas in step", v.InStep, len(d.Members)),
+		fmt.Sprintf("can lose %d", v.CanLose),
 		"applied "+output.Count(d.Index))
 	if d.Digest != "" && v.DigestsEqual != nil {
 		equal := "equal"
@@ -133,7 +138,8 @@ func verdictLine(d api.Cluster) string {
 		line += "\n" + v.Text
 	}
 	if f := d.LastFailover; f != nil && f.Millis > 0 {
-		line += fmt.Sprintf("\nlast failover %s: %s to %s in %.0f ms", output.Time(f.AtMillis), verb.StateText(f.OldLeader), f.NewLeader, f.Millis)
+		line += fmt.Sprintf("\nlast failover %s: %s to %s in %.0f ms", output.Time(f.AtMillis), verb.StateText(f.OldLeader),
+			f.NewLeader, f.Millis)
 	}
 	return line
 }
@@ -163,7 +169,8 @@ func clusterMembers() verb.Verb {
 }
 
 func clusterHealth() verb.Verb {
-	return verb.Verb{Name: "health", Usage: "check that there is a quorum, one replica can fail, all digests are equal, and no replica has a problem; else exit 9", Flags: verb.WatchFlags(),
+	return verb.Verb{Name: "health",
+		Usage: "check that there is a quorum, one replica can fail, all digests are equal, and no replica has a problem; else exit 9", Flags: verb.WatchFlags(),
 		Examples: []string{"rmd cluster health --quiet || echo look at it"},
 		Run: func(c *verb.Call) error {
 			return verb.ShowList(c, memberColumns, func(ctx context.Context) (f verb.Fetched[api.Member], err error) {
@@ -207,7 +214,8 @@ func clusterVerify() verb.Verb {
 			{Head: "ERROR", Text: func(r api.ReplicaDigest) string { return r.Error }, Shrink: true},
 		},
 	}
-	return verb.Verb{Name: "verify", Usage: "compare the digests of all replicas at one index", Flags: verb.ListFlags(list),
+	return verb.Verb{Name: "verify", Usage: "compare the digests of all replicas at one index",
+		Flags:    verb.ListFlags(list),
 		Examples: []string{"rmd cluster verify"},
 		Run: func(c *verb.Call) error {
 			return verb.ShowList(c, list, func(ctx context.Context) (f verb.Fetched[api.ReplicaDigest], err error) {
@@ -215,7 +223,8 @@ func clusterVerify() verb.Verb {
 				f.Doc, err = c.Get(ctx, "/v1/cluster/verify", nil, &d)
 				slices.SortFunc(d.Digests, func(a, b api.ReplicaDigest) int { return output.Natural(a.ID, b.ID) })
 				f.Things = d.Digests
-				f.Head = fmt.Sprintf("at index %s %s", output.Count(d.Index), map[bool]string{true: "the digests are equal", false: "not all replicas reported the same digest"}[d.Equal])
+				f.Head = fmt.Sprintf("at index %s %s", output.Count(d.Index),
+					map[bool]string{true: "the digests are equal", false: "not all replicas reported the same digest"}[d.Equal])
 				f.Verify = func() error { return judgeDigests(d) }
 				return f, err
 			})
@@ -237,13 +246,16 @@ func judgeDigests(d api.Verify) error {
 	case d.Equal:
 		return nil
 	case len(told) > 1:
-		return clierr.New(clierr.CodeCheck, "stop a replica whose digest differs, and see its log", "the replicas do not agree at index %d", d.Index)
+		return clierr.New(clierr.CodeCheck, "stop a replica whose digest differs, and see its log",
+			"the replicas do not agree at index %d", d.Index)
 	}
-	return clierr.New(clierr.CodeCheck, "see \"rmd cluster members\", and try again", "%s did not report a digest at index %d; the others agree", strings.Join(silent, ", "), d.Index)
+	return clierr.New(clierr.CodeCheck, "see \"rmd cluster members\", and try again",
+		"%s did not report a digest at index %d; the others agree", strings.Join(silent, ", "), d.Index)
 }
 
 func clusterTransfer() verb.Verb {
-	return verb.Verb{Name: "transfer", Usage: "transfer leadership to a replica, by default to the best one", Args: "[ID]", Max: 1,
+	return verb.Verb{Name: "transfer", Usage: "transfer leadership to a replica, by default to the best one",
+		Args: "[ID]", Max: 1,
 		Examples: []string{"rmd cluster transfer", "rmd cluster transfer rm2"},
 		Complete: []verb.Source{verb.Replicas},
 		Run: func(c *verb.Call) error {
@@ -264,7 +276,8 @@ func clusterTransfer() verb.Verb {
 			}
 			switch to := leaderAfter(c, cl, before); to {
 			case "":
-				return verb.ShowDone(c, a, "", "%s gave up leadership; the new leader is not known yet, see \"rmd cluster status\"", before.Leader)
+				return verb.ShowDone(c, a, "", "%s gave up leadership; the new leader is not known yet, see \"rmd cluster status\"",
+					before.Leader)
 			case before.Leader:
 				return verb.ShowDone(c, a, to, "%s leads again; see \"rmd cluster members\" for why no other replica could", to)
 			default:

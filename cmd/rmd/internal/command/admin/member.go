@@ -25,7 +25,8 @@ import (
 func clusterInit() verb.Verb {
 	return verb.Verb{
 		Name: "init", Usage: "create a cluster with the replica at --addr as its first member", Flags: []cli.Flag{
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the first queue configuration", DefaultText: "the replica's own files"}),
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "queues",
+				Usage: "Hadoop file or directory with the first queue configuration", DefaultText: "the replica's own files"}),
 			&cli.StringFlag{Name: "cluster-id", Usage: "id of the new cluster", DefaultText: "random"},
 			verb.DryRunFlag(),
 		},
@@ -62,7 +63,8 @@ func clusterInit() verb.Verb {
 func tokenCreate() verb.Verb {
 	return verb.Verb{
 		Name: "create", Usage: "create a token with which one replica can join, once", Flags: []cli.Flag{
-			verb.OneOf(&cli.StringFlag{Name: "role", Usage: "; autopilot promotes a healthy voter", Value: "voter"}, verb.PlainWords("voter", "nonvoter")...),
+			verb.OneOf(&cli.StringFlag{Name: "role", Usage: "; autopilot promotes a healthy voter", Value: "voter"},
+				verb.PlainWords("voter", "nonvoter")...),
 			verb.SpanFlag("ttl", "validity; at most 24h", time.Hour),
 		},
 		Examples: []string{"(umask 077; rmd cluster token create --ttl 1h > token)"},
@@ -72,7 +74,8 @@ func tokenCreate() verb.Verb {
 			if err != nil {
 				return err
 			}
-			a, err := cl.Post(c.Ctx(), "/v1/cluster/tokens", api.TokenRequest{Role: role, TTL: api.Duration(c.Span("ttl").Duration)})
+			a, err := cl.Post(c.Ctx(), "/v1/cluster/tokens",
+				api.TokenRequest{Role: role, TTL: api.Duration(c.Span("ttl").Duration)})
 			if err != nil {
 				return err
 			}
@@ -96,7 +99,8 @@ func clusterJoin() verb.Verb {
 		Long: "PEER is the peer address (port 8034) of any member of the cluster. You may name several.\nAutopilot makes the new replica a voter after it has been healthy for some time.",
 		Flags: []cli.Flag{
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "token-file", Usage: "file with the join token; \"-\" reads stdin"}),
-			&cli.BoolFlag{Name: "wait", Usage: "wait until the replica has caught up and, with a token for a voter, votes; at most 5m"},
+			&cli.BoolFlag{Name: "wait",
+				Usage: "wait until the replica has caught up and, with a token for a voter, votes; at most 5m"},
 			verb.DryRunFlag(),
 		},
 		Examples: []string{"rmd cluster join 10.0.0.11:8034 --token-file token --addr rm4:8088"},
@@ -114,7 +118,8 @@ func clusterJoin() verb.Verb {
 			if err != nil {
 				return err
 			}
-			a, err := cl.Post(c.Ctx(), "/v1/cluster:join", api.JoinRequest{Leaders: c.Args().Slice(), Token: token, DryRun: c.Bool("dry-run")})
+			a, err := cl.Post(c.Ctx(), "/v1/cluster:join",
+				api.JoinRequest{Leaders: c.Args().Slice(), Token: token, DryRun: c.Bool("dry-run")})
 			if err != nil {
 				return err
 			}
@@ -157,7 +162,8 @@ func awaitMember(c *verb.Call, cl *client.Client, joined api.JoinReply) (votes s
 			switch d, err := cl.Cluster(ctx); {
 			case !joined.Voter:
 				return "is a non-voter", nil
-			case err == nil && slices.ContainsFunc(d.Members, func(m api.Member) bool { return m.ID == joined.ID && m.Voter && !m.Pending }):
+			case err == nil && slices.ContainsFunc(d.Members,
+				func(m api.Member) bool { return m.ID == joined.ID && m.Voter && !m.Pending }):
 				return "votes", nil
 			}
 		}
@@ -165,7 +171,8 @@ func awaitMember(c *verb.Call, cl *client.Client, joined api.JoinReply) (votes s
 			if c.Ctx().Err() != nil {
 				return "", c.Ctx().Err()
 			}
-			return "", clierr.New(clierr.CodeTimedOut, "see \"rmd cluster status\"", "%s joined, and after %s %s", joined.ID, joinMost, why)
+			return "", clierr.New(clierr.CodeTimedOut, "see \"rmd cluster status\"", "%s joined, and after %s %s", joined.ID,
+				joinMost, why)
 		}
 	}
 }
@@ -174,7 +181,8 @@ func awaitMember(c *verb.Call, cl *client.Client, joined api.JoinReply) (votes s
 func token(c *verb.Call) (string, error) {
 	file := c.String("token-file")
 	if file == "" {
-		return "", clierr.Usagef("write --token-file FILE; \"rmd cluster token create\" creates a token", "a join needs a token")
+		return "", clierr.Usagef("write --token-file FILE; \"rmd cluster token create\" creates a token",
+			"a join needs a token")
 	}
 	if file == "-" {
 		b, err := verb.ReadAll(c.Program.In, 4096)
@@ -187,7 +195,8 @@ func token(c *verb.Call) (string, error) {
 
 // memberChange returns the command that promotes or demotes a replica.
 func memberChange(op string) verb.Verb {
-	v := verb.Verb{Name: op, Args: "ID", Min: 1, Max: 1, Examples: []string{"rmd cluster " + op + " rm4"}, Complete: []verb.Source{verb.Replicas}}
+	v := verb.Verb{Name: op, Args: "ID", Min: 1, Max: 1, Examples: []string{"rmd cluster " + op + " rm4"},
+		Complete: []verb.Source{verb.Replicas}}
 	done := "is a voter now"
 	v.Usage = "make a non-voter a voter"
 	if op == "promote" {
@@ -215,7 +224,8 @@ func changeMember(c *verb.Call, id, op string, req api.MemberRequest, format str
 	if err != nil {
 		return err
 	}
-	r := client.Request{Method: http.MethodPost, Path: memberPath(id, op), Body: body, ContentType: "application/json", Made: madeAlready[op]}
+	r := client.Request{Method: http.MethodPost, Path: memberPath(id, op), Body: body, ContentType: "application/json",
+		Made: madeAlready[op]}
 	if req.DryRun {
 		r.Made = ""
 	}
@@ -237,7 +247,8 @@ func showChange(c *verb.Call, a *client.Answer, id, op string) error {
 	}
 	after := ""
 	if v := d.After; v != nil {
-		after = fmt.Sprintf("; then %d of %d voters are healthy, %d are needed, and the cluster can lose %d", v.HealthyVoters, v.Voters, v.Quorum, v.CanLose)
+		after = fmt.Sprintf("; then %d of %d voters are healthy, %d are needed, and the cluster can lose %d", v.HealthyVoters,
+			v.Voters, v.Quorum, v.CanLose)
 		if v.CanLose == 0 {
 			after += ": the loss of any voter would stop it"
 		}
@@ -270,7 +281,8 @@ func clusterRemove() verb.Verb {
 					return err
 				}
 			}
-			return changeMember(c, id, "remove", api.MemberRequest{Force: c.Bool("force"), DryRun: c.Bool("dry-run")}, "removed %s", id)
+			return changeMember(c, id, "remove", api.MemberRequest{Force: c.Bool("force"), DryRun: c.Bool("dry-run")},
+				"removed %s", id)
 		},
 	}
 }

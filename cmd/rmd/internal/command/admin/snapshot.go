@@ -54,7 +54,8 @@ func runSave(c *verb.Call) error {
 	if c.Bool("stale") {
 		q.Set("stale", "true")
 	}
-	a, err := cl.Do(c.Ctx(), client.Request{Method: http.MethodGet, Path: "/v1/snapshot", Query: q, Silence: c.Span("timeout").Duration, Plain: true})
+	a, err := cl.Do(c.Ctx(), client.Request{Method: http.MethodGet, Path: "/v1/snapshot", Query: q,
+		Silence: c.Span("timeout").Duration, Plain: true})
 	if err != nil {
 		return err
 	}
@@ -82,23 +83,28 @@ func runSave(c *verb.Call) error {
 	if err != nil {
 		return err
 	}
-	return verb.ShowDone(c, &client.Answer{Body: doc}, path, "%s: index %s, term %d, %s, digest %s", path, output.Count(info.Index), info.Term, output.Bytes(uint64(info.Bytes)), digestText(info.Digest))
+	return verb.ShowDone(c, &client.Answer{Body: doc}, path, "%s: index %s, term %d, %s, digest %s", path,
+		output.Count(info.Index), info.Term, output.Bytes(uint64(info.Bytes)), digestText(info.Digest))
 }
 
 // mayOverwrite refuses a snapshot without state, and one that would replace a snapshot of another
 // cluster or a newer one, as a replica that has lost its disk or that lags behind could send.
 func mayOverwrite(path string, info snapshot.Info) error {
 	if info.Index == 0 || info.ClusterID == "" {
-		return clierr.New("NOT_READY", "save it from a replica that knows the state; "+path+" was not written", "the replica sent a snapshot without state")
+		return clierr.New("NOT_READY", "save it from a replica that knows the state; "+path+" was not written",
+			"the replica sent a snapshot without state")
 	}
 	have, err := inspectFile(path)
 	switch {
 	case err != nil: // there is none, or it is worth nothing
 		return nil
 	case have.ClusterID != info.ClusterID:
-		return clierr.New(clierr.CodeExists, "choose another name", "%s is of cluster %s, the new snapshot of cluster %s", path, have.ClusterID, info.ClusterID)
+		return clierr.New(clierr.CodeExists, "choose another name", "%s is of cluster %s, the new snapshot of cluster %s",
+			path, have.ClusterID, info.ClusterID)
 	case have.Epoch > info.Epoch || have.Epoch == info.Epoch && have.Index > info.Index:
-		return clierr.New(clierr.CodeExists, "choose another name, or save it from the leader", "%s is newer: epoch %d and index %d, the new snapshot has epoch %d and index %d", path, have.Epoch, have.Index, info.Epoch, info.Index)
+		return clierr.New(clierr.CodeExists, "choose another name, or save it from the leader",
+			"%s is newer: epoch %d and index %d, the new snapshot has epoch %d and index %d", path, have.Epoch, have.Index,
+			info.Epoch, info.Index)
 	}
 	return nil
 }
@@ -112,7 +118,8 @@ func inspectFile(path string) (snapshot.Info, error) {
 	defer f.Close()
 	info, err := snapshot.Verify(f)
 	if err != nil {
-		return info, &clierr.Error{Code: "SNAPSHOT_DAMAGED", What: fmt.Sprintf("%s: %v", path, err), Do: "use another file", Exit: exitcode.CheckFailed, Err: err}
+		return info, &clierr.Error{Code: "SNAPSHOT_DAMAGED", What: fmt.Sprintf("%s: %v", path, err), Do: "use another file",
+			Exit: exitcode.CheckFailed, Err: err}
 	}
 	return info, nil
 }
@@ -131,13 +138,16 @@ func snapshotInspect() verb.Verb {
 			return verb.ShowFacts(c, func() string { return c.Arg(0) }, func(context.Context) ([]byte, []output.Fact, error) {
 				doc, err := json.Marshal(info)
 				facts := []output.Fact{
-					{Name: "file", Value: c.Arg(0)}, {Name: "format", Value: fmt.Sprint(info.Format)}, {Name: "cluster id", Value: info.ClusterID},
-					{Name: "index", Value: output.Count(info.Index)}, {Name: "term", Value: output.Number(info.Term)}, {Name: "feature level", Value: output.Number(info.Level)},
+					{Name: "file", Value: c.Arg(0)}, {Name: "format", Value: fmt.Sprint(info.Format)},
+					{Name: "cluster id", Value: info.ClusterID},
+					{Name: "index", Value: output.Count(info.Index)}, {Name: "term", Value: output.Number(info.Term)},
+					{Name: "feature level", Value: output.Number(info.Level)},
 					{Name: "epoch", Value: output.Number(info.Epoch)}, {Name: "size", Value: output.Bytes(uint64(info.Bytes))},
 					{Name: "digest", Value: digestText(info.Digest)}, {Name: "sha256", Value: info.SHA256},
 				}
 				for _, s := range info.Sections {
-					facts = append(facts, output.Fact{Name: "  " + s.Name, Value: fmt.Sprintf("%s records, %s", output.Count(s.Records), output.Bytes(uint64(s.Bytes)))})
+					facts = append(facts, output.Fact{Name: "  " + s.Name,
+						Value: fmt.Sprintf("%s records, %s", output.Count(s.Records), output.Bytes(uint64(s.Bytes)))})
 				}
 				return doc, facts, err
 			})
@@ -168,7 +178,8 @@ func runRestore(c *verb.Call) error {
 	if id := c.String("replace-state"); id != "" {
 		q.Set("replace_state", id)
 		if !c.Bool("dry-run") {
-			if err := c.Confirm(id, "replace the whole state of cluster %s with index %d of %s", id, info.Index, info.ClusterID); err != nil {
+			if err := c.Confirm(id, "replace the whole state of cluster %s with index %d of %s", id, info.Index,
+				info.ClusterID); err != nil {
 				return err
 			}
 		}
@@ -180,7 +191,8 @@ func runRestore(c *verb.Call) error {
 	if err != nil {
 		return err
 	}
-	req := client.Request{Method: http.MethodPut, Path: "/v1/snapshot", Query: q, ContentType: "application/octet-stream", Stream: func() (io.ReadCloser, error) { return os.Open(path) }}
+	req := client.Request{Method: http.MethodPut, Path: "/v1/snapshot", Query: q, ContentType: "application/octet-stream",
+		Stream: func() (io.ReadCloser, error) { return os.Open(path) }}
 	a, err := cl.Do(c.Ctx(), req)
 	var doc *api.Error
 	if errors.As(err, &doc) && doc.Code == api.CodeNotLeader {
@@ -223,7 +235,8 @@ func leaderClient(c *verb.Call, follower *client.Client) (*client.Client, error)
 			return c.ClientOf([]string{m.HTTPAddress})
 		}
 	}
-	return nil, clierr.New("NO_LEADER", "wait for an election, or name it with --addr", "the leader's REST address is not known")
+	return nil, clierr.New("NO_LEADER", "wait for an election, or name it with --addr",
+		"the leader's REST address is not known")
 }
 
 func snapshotList() verb.Verb {
@@ -231,13 +244,20 @@ func snapshotList() verb.Verb {
 		Name: func(s api.Snapshot) string { return s.ID }, Empty: "no snapshots",
 		Columns: []output.Column[api.Snapshot]{
 			{Head: "ID", Text: func(s api.Snapshot) string { return s.ID }},
-			{Head: "INDEX", Text: func(s api.Snapshot) string { return output.Number(s.Index) }, Key: func(s api.Snapshot) float64 { return float64(s.Index) }, Right: true},
+			{Head: "INDEX", Text: func(s api.Snapshot) string {
+				return output.Number(s.Index)
+			}, Key: func(s api.Snapshot) float64 { return float64(s.Index) }, Right: true},
 			{Head: "TERM", Text: func(s api.Snapshot) string { return output.Number(s.Term) }, Right: true},
-			{Head: "SIZE", Text: func(s api.Snapshot) string { return output.Bytes(uint64(s.Bytes)) }, Key: func(s api.Snapshot) float64 { return float64(s.Bytes) }, Right: true},
-			{Head: "WHEN", Text: func(s api.Snapshot) string { return output.Time(s.AtMillis) }, Key: func(s api.Snapshot) float64 { return float64(s.AtMillis) }},
+			{Head: "SIZE", Text: func(s api.Snapshot) string {
+				return output.Bytes(uint64(s.Bytes))
+			}, Key: func(s api.Snapshot) float64 { return float64(s.Bytes) }, Right: true},
+			{Head: "WHEN", Text: func(s api.Snapshot) string {
+				return output.Time(s.AtMillis)
+			}, Key: func(s api.Snapshot) float64 { return float64(s.AtMillis) }},
 		},
 	}
-	return verb.Verb{Name: "list", Aliases: []string{"ls"}, Usage: "list the snapshots on a replica's disk", Flags: verb.ListFlags(list),
+	return verb.Verb{Name: "list", Aliases: []string{"ls"}, Usage: "list the snapshots on a replica's disk",
+		Flags:    verb.ListFlags(list),
 		Examples: []string{"rmd snapshot list --addr rm2:8088"},
 		Run: func(c *verb.Call) error {
 			return verb.ShowList(c, list, func(ctx context.Context) (f verb.Fetched[api.Snapshot], err error) {

@@ -50,10 +50,13 @@ func confGet() verb.Verb {
 		Flags: append([]cli.Flag{
 			verb.Fill(verb.Versions, &cli.Uint64Flag{Name: "version", Usage: "show this version", DefaultText: "the newest"}),
 			&cli.BoolFlag{Name: "xml", Usage: "write a capacity-scheduler.xml, to edit, compare and apply"},
-			&cli.BoolFlag{Name: "ignored", Usage: "show keys that rmd does not honor, in the cluster's queues and in this machine's Hadoop files"},
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "conf-dir", Usage: "with --ignored: directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
+			&cli.BoolFlag{Name: "ignored",
+				Usage: "show keys that rmd does not honor, in the cluster's queues and in this machine's Hadoop files"},
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "conf-dir",
+				Usage: "with --ignored: directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
 		}, verb.ListFlags(propertyColumns)...),
-		Examples: []string{"rmd conf get root.train", "rmd conf get --version 3 -o json", "rmd conf get --xml > queues.xml", "rmd conf get --ignored"},
+		Examples: []string{"rmd conf get root.train", "rmd conf get --version 3 -o json", "rmd conf get --xml > queues.xml",
+			"rmd conf get --ignored"},
 		Complete: []verb.Source{verb.ConfKeys},
 		Run: func(c *verb.Call) error {
 			path := "/v1/conf"
@@ -184,7 +187,8 @@ var changeColumns = output.List[api.Change]{
 
 func confDiff() verb.Verb {
 	return verb.Verb{
-		Name: "diff", Usage: "show what a file or a version would change", Args: "FILE | DIR | VERSION [VERSION]", Min: 1, Max: 2,
+		Name: "diff", Usage: "show what a file or a version would change", Args: "FILE | DIR | VERSION [VERSION]",
+		Min: 1, Max: 2,
 		Long: "A file is compared with the queues in force, and so is one version: the changes are those of \"rmd conf apply\" and \"rmd conf rollback\". " +
 			"Of two versions, the second is compared with the first. With --whatif the planner applies the file's queues to a copy of the live state and " +
 			"shows which queues would have more or less, and which applications would start " +
@@ -192,7 +196,8 @@ func confDiff() verb.Verb {
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "whatif", Usage: "show which applications would gain, lose, wait or start at once"},
 		}, verb.ListFlags(changeColumns)...),
-		Examples: []string{"rmd conf diff capacity-scheduler.xml", "rmd conf diff 3 5", "rmd conf diff --whatif capacity-scheduler.xml"},
+		Examples: []string{"rmd conf diff capacity-scheduler.xml", "rmd conf diff 3 5",
+			"rmd conf diff --whatif capacity-scheduler.xml"},
 		Complete: []verb.Source{verb.VersionsOrFiles, verb.Versions},
 		Run: func(c *verb.Call) error {
 			if c.Bool("whatif") {
@@ -266,9 +271,15 @@ var versionColumns = output.List[api.ConfVersion]{
 	Name:  func(v api.ConfVersion) string { return output.Number(v.Version) },
 	Empty: "there is no configuration yet",
 	Columns: []output.Column[api.ConfVersion]{
-		{Head: "VERSION", Text: func(v api.ConfVersion) string { return output.Number(v.Version) }, Key: func(v api.ConfVersion) float64 { return float64(v.Version) }, Right: true},
-		{Head: "WHEN", Text: func(v api.ConfVersion) string { return output.Time(v.AtMillis) }, Key: func(v api.ConfVersion) float64 { return float64(v.AtMillis) }},
-		{Head: "CHANGES", Text: func(v api.ConfVersion) string { return output.Number(v.Changes) }, Key: func(v api.ConfVersion) float64 { return float64(v.Changes) }, Right: true},
+		{Head: "VERSION", Text: func(v api.ConfVersion) string {
+			return output.Number(v.Version)
+		}, Key: func(v api.ConfVersion) float64 { return float64(v.Version) }, Right: true},
+		{Head: "WHEN", Text: func(v api.ConfVersion) string {
+			return output.Time(v.AtMillis)
+		}, Key: func(v api.ConfVersion) float64 { return float64(v.AtMillis) }},
+		{Head: "CHANGES", Text: func(v api.ConfVersion) string {
+			return output.Number(v.Changes)
+		}, Key: func(v api.ConfVersion) float64 { return float64(v.Changes) }, Right: true},
 		{Head: "AUTHOR", Text: func(v api.ConfVersion) string { return v.Author }, Shrink: true},
 		{Head: "COMMENT", Text: func(v api.ConfVersion) string { return v.Comment }, Shrink: true},
 		{Head: "CURRENT", Wide: true, Text: func(v api.ConfVersion) string { return output.YesNo(v.Current) }},
@@ -276,7 +287,9 @@ var versionColumns = output.List[api.ConfVersion]{
 }
 
 func confHistory() verb.Verb {
-	return verb.Verb{Name: "history", Usage: "list the versions, the newest first", Flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}}, verb.ListFlags(versionColumns)...),
+	return verb.Verb{Name: "history", Usage: "list the versions, the newest first",
+		Flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}},
+			verb.ListFlags(versionColumns)...),
 		Examples: []string{"rmd conf history --limit 10"},
 		Run: func(c *verb.Call) error {
 			return verb.ShowList(c, versionColumns, func(ctx context.Context) (f verb.Fetched[api.ConfVersion], err error) {
@@ -294,11 +307,13 @@ func confHistory() verb.Verb {
 
 func confValidate() verb.Verb {
 	return verb.Verb{
-		Name: "validate", Usage: "check a configuration; without --online it contacts no cluster", Args: "FILE | DIR", Min: 1, Max: 1,
+		Name: "validate", Usage: "check a configuration; without --online it contacts no cluster", Args: "FILE | DIR",
+		Min: 1, Max: 1,
 		Long: "Of Hadoop's files it also lists the keys that rmd does not honor, by their effect: harmless, " +
 			"visible to users, or fatal. With a fatal key no replica starts. " +
 			"Exit 9 if the configuration is not valid, or has a fatal key.",
-		Flags:    []cli.Flag{&cli.BoolFlag{Name: "online", Usage: "also check against the cluster's queues and applications"}},
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "online",
+			Usage: "also check against the cluster's queues and applications"}},
 		Examples: []string{"rmd conf validate capacity-scheduler.xml", "rmd conf validate /etc/hadoop/conf --online"},
 		Complete: []verb.Source{verb.Files},
 		Run: func(c *verb.Call) error {

@@ -23,7 +23,8 @@ func showWhatIf(c *verb.Call) error {
 		return err
 	}
 	if o.Shaped() {
-		return clierr.Usagef("leave them out, or use -o jsonl and a filter", "--columns, --sort and --filter do not go with --whatif: it shows several tables")
+		return clierr.Usagef("leave them out, or use -o jsonl and a filter",
+			"--columns, --sort and --filter do not go with --whatif: it shows several tables")
 	}
 	props, err := ReadProperties(c.Arg(0))
 	if err != nil {
@@ -63,13 +64,16 @@ func writeWhatIf(w io.Writer, file string, d api.WhatIf, o output.Options) error
 		}
 		return nil
 	}
-	fmt.Fprintf(w, "%s in place of version %d: %d keys change\n%d applications would start at once, %d would wait, %d would gain, %d would lose\n",
+	fmt.Fprintf(w,
+		"%s in place of version %d: %d keys change\n%d applications would start at once, %d would wait, %d would gain, %d would lose\n",
 		file, d.Version, len(d.Changes), d.Totals.Starts, d.Totals.Waits, d.Totals.Gains, d.Totals.Loses)
 	for _, text := range d.Warnings {
 		fmt.Fprintln(w, "warning: "+text)
 	}
 	if !d.Complete {
-		fmt.Fprintf(w, "incomplete: the planner stopped after %d node passes and left out %d nodes, the same with both configurations\n", d.Turns, d.NodesLeft)
+		fmt.Fprintf(w,
+			"incomplete: the planner stopped after %d node passes and left out %d nodes, the same with both configurations\n",
+			d.Turns, d.NodesLeft)
 	}
 	if len(d.Queues) > 0 {
 		fmt.Fprintln(w, "\nqueues that would differ")
@@ -107,7 +111,8 @@ func writeLandings(w io.Writer, l *api.Landings) error {
 		fmt.Fprintln(w, "incomplete: the time for the answer ended")
 	}
 	for _, m := range l.Moves {
-		if _, err := fmt.Fprintf(w, "%d of %s: %s -> %s\n", m.Apps, m.User, cmp.Or(m.From, "refused"), cmp.Or(m.To, "refused")); err != nil {
+		if _, err := fmt.Fprintf(w, "%d of %s: %s -> %s\n", m.Apps, m.User, cmp.Or(m.From, "refused"),
+			cmp.Or(m.To, "refused")); err != nil {
 			return err
 		}
 	}
@@ -118,11 +123,15 @@ var whatIfQueueColumns = output.List[api.WhatIfQueue]{
 	Name: func(q api.WhatIfQueue) string { return q.Path },
 	Columns: []output.Column[api.WhatIfQueue]{
 		{Head: "QUEUE", Text: func(q api.WhatIfQueue) string { return q.Path }, Shrink: true},
-		{Head: "GUARANTEED", Text: func(q api.WhatIfQueue) string { return change(q.Before.Guaranteed, q.After.Guaranteed) }, Shrink: true},
+		{Head: "GUARANTEED", Text: func(q api.WhatIfQueue) string {
+			return change(q.Before.Guaranteed, q.After.Guaranteed)
+		}, Shrink: true},
 		{Head: "USED", Text: func(q api.WhatIfQueue) string { return change(q.Before.Used, q.After.Used) }, Shrink: true},
 		{Head: "OVER", Text: func(q api.WhatIfQueue) string { return output.YesNo(q.Over) }},
 		{Head: "MAX", Wide: true, Text: func(q api.WhatIfQueue) string { return change(q.Before.Max, q.After.Max) }},
-		{Head: "PENDING", Wide: true, Text: func(q api.WhatIfQueue) string { return change(q.Before.Pending, q.After.Pending) }},
+		{Head: "PENDING", Wide: true, Text: func(q api.WhatIfQueue) string {
+			return change(q.Before.Pending, q.After.Pending)
+		}},
 	},
 }
 
@@ -135,7 +144,9 @@ var whatIfColumns = output.List[api.WhatIfApp]{
 			return change(output.Number(a.Before.Containers), output.Number(a.After.Containers))
 		}},
 		{Head: "USED", Text: func(a api.WhatIfApp) string { return change(a.Before.Used, a.After.Used) }, Shrink: true},
-		{Head: "WHY", Text: func(a api.WhatIfApp) string { return change(waitReason(a.Before), waitReason(a.After)) }, Shrink: true},
+		{Head: "WHY", Text: func(a api.WhatIfApp) string {
+			return change(waitReason(a.Before), waitReason(a.After))
+		}, Shrink: true},
 		{Head: "USER", Wide: true, Text: func(a api.WhatIfApp) string { return a.User }},
 		{Head: "ASKS", Wide: true, Text: func(a api.WhatIfApp) string {
 			return change(output.Number(a.Before.Outstanding), output.Number(a.After.Outstanding))

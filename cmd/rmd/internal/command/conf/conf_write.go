@@ -96,7 +96,10 @@ func JudgeHere(path string) (api.Validation, error) {
 		return v, err
 	}
 	v.Valid = v.Valid && !slices.ContainsFunc(v.Ignored, isFatal)
-	slices.SortStableFunc(v.Ignored, func(a, b api.Fault) int { return cmp.Compare(effectRank[b.Effect], effectRank[a.Effect]) })
+	slices.SortStableFunc(v.Ignored, func(a,
+		b api.Fault) int {
+		return cmp.Compare(effectRank[b.Effect], effectRank[a.Effect])
+	})
 	return v, nil
 }
 
@@ -112,7 +115,8 @@ func judgeQueues(path string) (api.Validation, error) {
 	}
 	v := api.Validation{Valid: true}
 	if len(props) == 0 {
-		return api.Validation{Faults: []api.Fault{{Origin: path, What: "it contains no key of the queue configuration", Do: "name capacity-scheduler.xml"}}}, nil
+		return api.Validation{Faults: []api.Fault{
+			{Origin: path, What: "it contains no key of the queue configuration", Do: "name capacity-scheduler.xml"}}}, nil
 	}
 	conf, err := capacity.Parse(props)
 	var bad *capacity.Invalid
@@ -139,7 +143,8 @@ func faultDocs(in []capacity.Fault) []api.Fault {
 func ApplyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"},
-		verb.Fill(verb.Versions, &cli.Uint64Flag{Name: "if-version", Usage: "only if this is the current version", DefaultText: "the version at the start of the command"}),
+		verb.Fill(verb.Versions, &cli.Uint64Flag{Name: "if-version", Usage: "only if this is the current version",
+			DefaultText: "the version at the start of the command"}),
 		&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; show what would change"},
 	}
 }
@@ -155,8 +160,10 @@ const statesKept = "If the file does not state the state of a queue, the queue k
 	"stopped queues with their new state, also with --dry-run."
 
 func confApply() verb.Verb {
-	return verb.Verb{Name: "apply", Usage: "replace the configuration with a file", Args: "FILE | DIR", Min: 1, Max: 1, Long: statesKept, Flags: append(ApplyFlags(), allowFlag(), verb.YesFlag()),
-		Examples: []string{"rmd conf apply capacity-scheduler.xml -m \"ticket 4711\"", "rmd conf apply queues.json --dry-run"},
+	return verb.Verb{Name: "apply", Usage: "replace the configuration with a file", Args: "FILE | DIR", Min: 1, Max: 1,
+		Long: statesKept, Flags: append(ApplyFlags(), allowFlag(), verb.YesFlag()),
+		Examples: []string{"rmd conf apply capacity-scheduler.xml -m \"ticket 4711\"",
+			"rmd conf apply queues.json --dry-run"},
 		Complete: []verb.Source{verb.Files},
 		Run: func(c *verb.Call) error {
 			return replaceConf(c, c.Arg(0))
@@ -165,7 +172,8 @@ func confApply() verb.Verb {
 
 func confRefresh() verb.Verb {
 	return verb.Verb{
-		Name: "refresh", Usage: "replace the configuration with this machine's Hadoop files", Long: statesKept, Flags: append([]cli.Flag{
+		Name: "refresh", Usage: "replace the configuration with this machine's Hadoop files", Long: statesKept,
+		Flags: append([]cli.Flag{
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
 			allowFlag(), verb.YesFlag(),
 		}, ApplyFlags()...),
@@ -187,7 +195,8 @@ func replaceConf(c *verb.Call, path string) error {
 		return err
 	}
 	if !c.Bool("dry-run") {
-		if err := c.Confirm("apply", "replace the whole queue configuration with %s (--dry-run shows what changes)", path); err != nil {
+		if err := c.Confirm("apply", "replace the whole queue configuration with %s (--dry-run shows what changes)",
+			path); err != nil {
 			return err
 		}
 	}
@@ -196,9 +205,11 @@ func replaceConf(c *verb.Call, path string) error {
 
 func confSet() verb.Verb {
 	return verb.Verb{
-		Name: "set", Usage: "change keys; KEY= deletes a key", Args: "KEY=VALUE…", Min: 1, Max: -1, Flags: append(ApplyFlags(), allowFlag()),
-		Long:     "A KEY that begins with root. stands for yarn.scheduler.capacity.root.…",
-		Examples: []string{"rmd conf set root.train.capacity=40 root.batch.capacity=10 -m \"more for train\"", "rmd conf set root.batch.maximum-capacity= --dry-run"},
+		Name: "set", Usage: "change keys; KEY= deletes a key", Args: "KEY=VALUE…", Min: 1, Max: -1,
+		Flags: append(ApplyFlags(), allowFlag()),
+		Long:  "A KEY that begins with root. stands for yarn.scheduler.capacity.root.…",
+		Examples: []string{"rmd conf set root.train.capacity=40 root.batch.capacity=10 -m \"more for train\"",
+			"rmd conf set root.batch.maximum-capacity= --dry-run"},
 		Complete: []verb.Source{verb.ConfKeysAssigned},
 		Run: func(c *verb.Call) error {
 			return putConf(c, func(now api.Conf) (map[string]string, error) {
@@ -284,7 +295,8 @@ func putConf(c *verb.Call, edit func(now api.Conf) (map[string]string, error)) e
 	if err != nil {
 		return err
 	}
-	return SendConf(c, cl, client.Request{Method: http.MethodPut, Path: "/v1/conf", Query: url.Values{}, Body: body, ContentType: "application/json"}, version)
+	return SendConf(c, cl, client.Request{Method: http.MethodPut, Path: "/v1/conf", Query: url.Values{}, Body: body,
+		ContentType: "application/json"}, version)
 }
 
 // SendConf sends a change of the configuration and shows the result. The change applies only if the
@@ -327,13 +339,15 @@ func unchanged(c *verb.Call, version uint64) error {
 	if err != nil {
 		return err
 	}
-	return verb.ShowDone(c, &client.Answer{Body: body}, strconv.FormatUint(version, 10), "nothing changes; version %d stays in force", version)
+	return verb.ShowDone(c, &client.Answer{Body: body}, strconv.FormatUint(version, 10),
+		"nothing changes; version %d stays in force", version)
 }
 
 func confRollback() verb.Verb {
-	return verb.Verb{Name: "rollback", Usage: "make the content of an earlier version the newest version", Args: "VERSION", Min: 1, Max: 1, Flags: []cli.Flag{
-		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"}, verb.YesFlag(),
-	},
+	return verb.Verb{Name: "rollback", Usage: "make the content of an earlier version the newest version", Args: "VERSION",
+		Min: 1, Max: 1, Flags: []cli.Flag{
+			&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"}, verb.YesFlag(),
+		},
 		Examples: []string{"rmd conf rollback 3 -m \"back to Friday\""},
 		Complete: []verb.Source{verb.Versions},
 		Run: func(c *verb.Call) error {

@@ -34,7 +34,8 @@ func checkKerberos(c *verb.Call) error {
 		return doc, func(w io.Writer) error { return writeFindings(w, found) }, err
 	})
 	if err == nil && bad > 0 {
-		err = clierr.New(clierr.CodeCheck, "correct it and check again", "%d of %d checks have found a fault", bad, len(found))
+		err = clierr.New(clierr.CodeCheck, "correct it and check again", "%d of %d checks have found a fault",
+			bad, len(found))
 	}
 	return err
 }

@@ -59,19 +59,23 @@ func DevVerb() verb.Verb {
 			"and gives it back, j submits a job that needs a whole node, w shows the addresses of the pages, q stops the cluster.",
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "replicas", Usage: "number of replicas", Value: 3},
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes", DefaultText: "4"}),
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes",
+				DefaultText: "4"}),
 			verb.OneOf(&cli.StringFlag{Name: "workload", Value: "mixed"}, verb.PlainWords("mixed", "none")...),
-			verb.Fill(verb.DemoOrFiles, &cli.StringFlag{Name: "trace", Usage: "trace to use instead of the built-in workload: demo or a file"}),
+			verb.Fill(verb.DemoOrFiles, &cli.StringFlag{Name: "trace",
+				Usage: "trace to use instead of the built-in workload: demo or a file"}),
 			&cli.Float64Flag{Name: "speed", Usage: "workload time over real time", Value: 300},
-			&cli.Float64Flag{Name: "load", Usage: "share of the cluster's GPU time that the built-in workload requests", Value: devLoad},
+			&cli.Float64Flag{Name: "load", Usage: "share of the cluster's GPU time that the built-in workload requests",
+				Value: devLoad},
 			&cli.Int64Flag{Name: "seed", Usage: "seed of the workload", Value: 1},
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "data", Usage: "store the cluster in this directory and keep it"}),
 			&cli.IntFlag{Name: "port", Usage: "REST port of replica 1", Value: HTTPPort},
 			verb.SpanFlag("for", "stop after this time", 0),
 			&cli.BoolFlag{Name: "open", Usage: "open the web page"},
 		},
-		Examples: []string{"rmd dev --open", "rmd dev --replicas 5 --nodes 20 --speed 1000", "rmd dev --data ./cluster --workload none"},
-		Run:      runDev,
+		Examples: []string{"rmd dev --open", "rmd dev --replicas 5 --nodes 20 --speed 1000",
+			"rmd dev --data ./cluster --workload none"},
+		Run: runDev,
 	}
 }
 
@@ -173,7 +177,8 @@ func (d *devCluster) queues() []capacity.Property {
 	if len(d.trace.Queues) > 0 {
 		out = preset.QueuesFor(d.trace.Queues)
 	}
-	return append(out, capacity.Property{Name: "yarn.nm.liveness-monitor.expiry-interval-ms", Value: strconv.FormatInt(devNodeExpiry.Milliseconds(), 10)})
+	return append(out, capacity.Property{Name: "yarn.nm.liveness-monitor.expiry-interval-ms",
+		Value: strconv.FormatInt(devNodeExpiry.Milliseconds(), 10)})
 }
 
 // start creates the directory and the cluster.
@@ -289,7 +294,8 @@ func (d *devCluster) run(ctx context.Context) error {
 	if !over || d.work.Jobs == nil {
 		<-ended // the workload ends because its context ended
 	}
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) &&
+		!errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
 	return errors.Join(shown, err)

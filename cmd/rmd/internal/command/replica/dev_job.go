@@ -107,5 +107,6 @@ func (j devJob) line() string {
 func (d *devCluster) largeJob() trace.Job {
 	size := workload.Largest(d.work.Nodes)
 	return trace.Job{Name: largeJobName, User: "you", Queue: d.largeQueue, Tasks: []trace.TaskGroup{
-		{Count: 1, MemoryMB: size.MemoryMB * 5 / 6, VCores: max(size.VCores*11/12, 1), GPUs: size.GPUs, Duration: time.Duration(10 * float64(time.Second) * d.work.Speed), Priority: 1, After: -1}}}
+		{Count: 1, MemoryMB: size.MemoryMB * 5 / 6, VCores: max(size.VCores*11/12, 1), GPUs: size.GPUs,
+			Duration: time.Duration(10 * float64(time.Second) * d.work.Speed), Priority: 1, After: -1}}}
 }

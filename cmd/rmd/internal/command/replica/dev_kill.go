@@ -145,7 +145,8 @@ func (k *killed) entry(ctx context.Context, b api.EventBatch) error {
 		if e.Kind == "ReservationFulfilled" || e.Kind == "ReservationCancelled" { // the scheduler decided: it is not lost
 			k.found(e.Reservation)
 		}
-		if (e.Kind == "ContainerAllocated" || e.Kind == "ReservationFulfilled") && at != nil && b.Term > k.term && k.gap == 0 {
+		if (e.Kind == "ContainerAllocated" || e.Kind == "ReservationFulfilled") && at != nil &&
+			b.Term > k.term && k.gap == 0 {
 			k.gap = time.Since(*at)
 		}
 	}
@@ -188,7 +189,8 @@ func (k *killed) found(id string) {
 // the leader dies.
 func (d *devCluster) probe() trace.Job {
 	return trace.Job{Name: "next-container", User: "you", Queue: d.smallQueue, Tasks: []trace.TaskGroup{
-		{Count: 1, MemoryMB: 1024, VCores: 1, Duration: time.Duration(float64(time.Second) * d.work.Speed), Priority: 1, After: -1}}}
+		{Count: 1, MemoryMB: 1024, VCores: 1, Duration: time.Duration(float64(time.Second) * d.work.Speed),
+			Priority: 1, After: -1}}}
 }
 
 // lines returns the result as text.
@@ -199,14 +201,16 @@ func (k devKill) lines() []string {
 	case k.err != nil:
 		next = k.err.Error()
 	case k.gap == 0 && k.led > 0:
-		next = fmt.Sprintf("%s leads after %s; waiting for the next container", cmp.Or(k.leader, "the next leader"), millis(k.led))
+		next = fmt.Sprintf("%s leads after %s; waiting for the next container", cmp.Or(k.leader, "the next leader"),
+			millis(k.led))
 	case k.gap > 0:
 		next = fmt.Sprintf("%s leads after %s, next container after %s", dash(k.leader), millis(k.led), millis(k.gap))
 	}
 	if k.gap == 0 {
 		return []string{head + next, ""}
 	}
-	out := []string{head + next, fmt.Sprintf("%*s%s, containers lost %d of %d", len(head), "", k.keptText(), k.lost, k.running)}
+	out := []string{head + next, fmt.Sprintf("%*s%s, containers lost %d of %d", len(head), "", k.keptText(),
+		k.lost, k.running)}
 	last := output.Span(k.ago) + " ago"
 	if k.gap > slowGap {
 		last += "; a busy machine or a slow disk takes longer"

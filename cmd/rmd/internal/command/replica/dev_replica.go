@@ -47,10 +47,12 @@ type devReplicas []*devReplica
 
 // newDevReplica writes the configuration of replica i. peers are the addresses of all replicas.
 func (d *devCluster) newDevReplica(i int, peers []string) (*devReplica, error) {
-	r := &devReplica{id: "rm" + strconv.Itoa(i+1), addr: "127.0.0.1:" + strconv.Itoa(d.c.Int("port")+DevStep*i), token: d.work.Token, version: d.c.Program.Version, log: d.logFile}
+	r := &devReplica{id: "rm" + strconv.Itoa(i+1), addr: "127.0.0.1:" + strconv.Itoa(d.c.Int("port")+DevStep*i),
+		token: d.work.Token, version: d.c.Program.Version, log: d.logFile}
 	set := map[string]string{"id": r.id, "cluster": "local", "data": filepath.Join(d.dir, r.id), "scheduling": "eager",
-		"raft.listen": peers[i], "raft.join": strings.Join(peers, ","), "raft.bootstrap_expect": strconv.Itoa(len(peers)), "raft.allow_even": "true",
-		"http.listen": r.addr}
+		"raft.listen": peers[i], "raft.join": strings.Join(peers, ","), "raft.bootstrap_expect": strconv.Itoa(len(peers)),
+		"raft.allow_even": "true",
+		"http.listen":     r.addr}
 	var b bytes.Buffer
 	if err := config.Sample(&b, set); err != nil {
 		return nil, err
@@ -214,7 +216,8 @@ func (rs devReplicas) awaitReady(ctx context.Context) error {
 // clientOf returns a client that reads the state of these replicas, without asking the leader.
 func (devReplicas) clientOf(rs ...*devReplica) (*client.Client, error) {
 	cfg := client.DefaultConfig()
-	cfg.Addrs, cfg.Token, cfg.Stale, cfg.Timeout, cfg.Version = devReplicas(rs).addrs(), rs[0].token, true, 3*time.Second, rs[0].version
+	cfg.Addrs, cfg.Token, cfg.Stale, cfg.Timeout, cfg.Version = devReplicas(rs).addrs(), rs[0].token, true,
+		3*time.Second, rs[0].version
 	return client.New(cfg)
 }
 
@@ -234,7 +237,8 @@ func (r *devReplica) replicaError(err error, port int, kept bool) error {
 	case kept:
 		do = "see rmd.log below --data DIR"
 	}
-	return &clierr.Error{Code: "REPLICA_STOPPED", What: "replica " + r.id + " ended: " + said, Do: do, Exit: code, Err: err}
+	return &clierr.Error{Code: "REPLICA_STOPPED", What: "replica " + r.id + " ended: " + said, Do: do,
+		Exit: code, Err: err}
 }
 
 // lastWords keeps the end of what a process has printed.

@@ -45,15 +45,21 @@ func devPicture() picture {
 		return q
 	}
 	p := picture{height: 24, speed: 300, up: 71 * time.Second, keys: true,
-		work: workload.Progress{Virtual: 5*time.Hour + 55*time.Minute, Waiting: 3, Granted: 214}, started: "214 started, 41 in 10 s",
-		kill: &devKill{victim: "rm1", leader: "rm3", led: 9 * time.Millisecond, gap: 31 * time.Millisecond, reserved: 1, kept: 1, running: 29, ago: 4 * time.Second}}
+		work:    workload.Progress{Virtual: 5*time.Hour + 55*time.Minute, Waiting: 3, Granted: 214},
+		started: "214 started, 41 in 10 s",
+		kill: &devKill{victim: "rm1", leader: "rm3", led: 9 * time.Millisecond, gap: 31 * time.Millisecond, reserved: 1,
+			kept: 1, running: 29, ago: 4 * time.Second}}
 	p.cluster.Verdict = api.Verdict{Status: "degraded", InStep: 2, CanLose: 0}
 	p.cluster.Leader, p.cluster.Term, p.cluster.Members = "rm3", 3, make([]api.Member, 3)
-	p.cluster.Totals = api.Totals{Running: 11, Waiting: 2, Ended: 85, Nodes: 4, UsableNodes: 4, Containers: 29, Reservations: 1, Figures: api.Figures{Total: resource(32)}}
-	p.reservations = api.Reservations{Reservations: []api.Reservation{{ID: "r12", Node: "sim-04:45454", AgeMillis: 2300}}, Fulfilled: 8, Cancelled: map[string]uint64{"ask-gone": 3}}
+	p.cluster.Totals = api.Totals{Running: 11, Waiting: 2, Ended: 85, Nodes: 4, UsableNodes: 4, Containers: 29,
+		Reservations: 1, Figures: api.Figures{Total: resource(32)}}
+	p.reservations = api.Reservations{Reservations: []api.Reservation{{ID: "r12", Node: "sim-04:45454", AgeMillis: 2300}},
+		Fulfilled: 8, Cancelled: map[string]uint64{"ask-gone": 3}}
 	p.queues.Root = &api.Queue{Path: "root", Name: "root", Apps: 13, Children: []api.Queue{
-		queue("adhoc", 10, 2, 0, 0, 2, 0), queue("batch", 20, 5, 0, 1, 3, 0), queue("online", 40, 10, 0, 2, 5, 1), queue("train", 30, 6, 2, 8, 3, 1)}}
-	p.queues.Root.AbsCapacity, p.queues.Root.Used, p.queues.Root.Reserved, p.queues.Root.Pending = 100, resource(25), resource(2), resource(11)
+		queue("adhoc", 10, 2, 0, 0, 2, 0), queue("batch", 20, 5, 0, 1, 3, 0), queue("online", 40, 10, 0, 2, 5, 1),
+		queue("train", 30, 6, 2, 8, 3, 1)}}
+	p.queues.Root.AbsCapacity, p.queues.Root.Used, p.queues.Root.Reserved, p.queues.Root.Pending = 100, resource(25),
+		resource(2), resource(11)
 	return p
 }
 
@@ -63,18 +69,23 @@ func TestDevFitsTerminal(t *testing.T) {
 	s := newSummary(&devCluster{})
 	many, large, page, failed := devPicture(), devPicture(), devPicture(), devPicture()
 	for i := range 60 {
-		many.queues.Root.Children = append(many.queues.Root.Children, api.Queue{Name: fmt.Sprint("a-queue-with-a-long-name-", i)})
+		many.queues.Root.Children = append(many.queues.Root.Children,
+			api.Queue{Name: fmt.Sprint("a-queue-with-a-long-name-", i)})
 	}
-	large.kill = &devKill{victim: "rm7", leader: "rm7", led: 59_999 * time.Millisecond, gap: 59_999 * time.Millisecond, reserved: 1000, kept: 1000, lost: 99_999, running: 99_999}
-	large.cluster.Term, large.up, large.cluster.Totals.Containers, large.started = 12345, 99*time.Hour, 123_456, "123,456,789 started, 99,999 in 10 s"
-	large.cluster.Totals.Ended, large.note = 12_345_678, "sim-04 has no power: lost after 10s without a heartbeat; n: power on"
+	large.kill = &devKill{victim: "rm7", leader: "rm7", led: 59_999 * time.Millisecond, gap: 59_999 * time.Millisecond,
+		reserved: 1000, kept: 1000, lost: 99_999, running: 99_999}
+	large.cluster.Term, large.up, large.cluster.Totals.Containers, large.started = 12345, 99*time.Hour, 123_456,
+		"123,456,789 started, 99,999 in 10 s"
+	large.cluster.Totals.Ended, large.note = 12_345_678,
+		"sim-04 has no power: lost after 10s without a heartbeat; n: power on"
 	large.job = &devJob{queue: "root.train", id: "application_1_1", began: true, ended: true, waited: 99 * time.Hour}
 	large.cluster.Verdict.Status = "not-initialized"
 	page.pages = []string{"http://127.0.0.1:28088/ui/", "http://127.0.0.1:28188/ui/", "http://127.0.0.1:28288/ui/",
 		"bin/rmd cluster status --addr 127.0.0.1:28088", "bin/rmd app list --addr 127.0.0.1:28088",
 		"bin/rmd reservation list --addr 127.0.0.1:28088", "bin/rmd events --follow --addr 127.0.0.1:28088"}
 	failed.kill = &devKill{victim: "rm1", err: fmt.Errorf("no container within %s", killPatience)}
-	for name, p := range map[string]picture{"usual": devPicture(), "many queues": many, "large numbers": large, "addresses": page, "failed": failed} {
+	for name, p := range map[string]picture{"usual": devPicture(), "many queues": many, "large numbers": large,
+		"addresses": page, "failed": failed} {
 		lines := s.picture(p)
 		if len(lines) > 23 {
 			t.Errorf("%s: %d lines, want at most 23:\n%s", name, len(lines), strings.Join(lines, "\n"))
@@ -184,14 +195,16 @@ func TestDevJobFollows(t *testing.T) {
 	}
 	says("is submitted")
 	j.id = "a2"
-	j.reserved([]api.Reservation{{ID: "r11", App: "a1", Node: "sim-01:45454"}, {ID: "r13", App: "a2", Node: "sim-02:45454", AM: true}})
+	j.reserved([]api.Reservation{{ID: "r11", App: "a1", Node: "sim-01:45454"},
+		{ID: "r13", App: "a2", Node: "sim-02:45454", AM: true}})
 	says("waits for a node, or to reserve one")
 	j.reserved([]api.Reservation{{ID: "r12", App: "a2", Node: "sim-04:45454"}})
 	says("reserved sim-04 (r12)")
 	j.reserved(nil)
 	j.allocated(api.App{SubmittedMillis: 1000}, []api.Container{{AM: true, AllocatedMillis: 1500}})
 	says("waits for a node, or to reserve one")
-	j.allocated(api.App{SubmittedMillis: 1000}, []api.Container{{AM: true, AllocatedMillis: 1500}, {AllocatedMillis: 4100}})
+	j.allocated(api.App{SubmittedMillis: 1000},
+		[]api.Container{{AM: true, AllocatedMillis: 1500}, {AllocatedMillis: 4100}})
 	says("started after 3.1 s")
 	j.ended = true
 	says("started after 3.1 s, has ended")
@@ -203,14 +216,17 @@ func TestDevJobFollows(t *testing.T) {
 // -rewrite it writes the picture.
 func TestDevPictureIsCurrent(t *testing.T) {
 	name := filepath.Join("..", "..", "..", "..", "..", "docs", "dev.svg")
-	want := terminalPicture("rmd dev, after the key k: the leader is killed, and the next container follows", append([]string{"$ make dev", ""}, newSummary(&devCluster{}).picture(devPicture())...))
+	want := terminalPicture("rmd dev, after the key k: the leader is killed, and the next container follows",
+		append([]string{"$ make dev", ""}, newSummary(&devCluster{}).picture(devPicture())...))
 	if *rewrite {
 		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if have, err := os.ReadFile(name); err != nil || string(have) != want {
-		t.Errorf("%s is not a picture of the screen (%v): go test ./cmd/rmd/internal/command/replica -run TestDevPicture -rewrite", name, err)
+		t.Errorf(
+			"%s is not a picture of the screen (%v): go test ./cmd/rmd/internal/command/replica -run TestDevPicture -rewrite",
+			name, err)
 	}
 }
 
@@ -218,22 +234,27 @@ func TestDevPictureIsCurrent(t *testing.T) {
 func terminalPicture(title string, lines []string) string {
 	const row, column, left, top = 18, 8.4, 16, 48
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14">
+	fmt.Fprintf(
+		&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="14">
 <title>%s</title>
 <rect width="100%%" height="100%%" rx="8" fill="#14171c"/>
 <circle cx="18" cy="16" r="5" fill="#e5706b"/><circle cx="36" cy="16" r="5" fill="#e0b64f"/><circle cx="54" cy="16" r="5" fill="#6cc26f"/>
 `, 2*left+int(summaryWidth*column), top+row*len(lines), html.EscapeString(title))
-	bright := regexp.MustCompile(`(next container after [\d,]+ ms|reservations kept \d+ of \d+|containers lost \d+ of \d+)`)
+	bright := regexp.MustCompile(
+		`(next container after [\d,]+ ms|reservations kept \d+ of \d+|containers lost \d+ of \d+)`)
 	for i, l := range lines {
 		if l == "" {
 			continue
 		}
 		color := "#c9d1d9"
-		if strings.HasPrefix(l, "$") || strings.HasPrefix(l, "queue ") || strings.HasPrefix(l, devKeys[0]) || strings.HasPrefix(l, devKeys[1]) {
+		if strings.HasPrefix(l, "$") || strings.HasPrefix(l, "queue ") || strings.HasPrefix(l, devKeys[0]) ||
+			strings.HasPrefix(l, devKeys[1]) {
 			color = "#8b949e"
 		}
 		text := bright.ReplaceAllString(html.EscapeString(l), `<tspan fill="#6cc26f">$1</tspan>`)
-		fmt.Fprintf(&b, `<text x="%d" y="%d" xml:space="preserve" textLength="%.1f" lengthAdjust="spacingAndGlyphs" fill="%s">%s</text>`+"\n",
+		fmt.Fprintf(&b,
+			`<text x="%d" y="%d" xml:space="preserve" textLength="%.1f" lengthAdjust="spacingAndGlyphs" fill="%s">%s</text>`+
+				"\n",
 			left, top+row*i, float64(len([]rune(l)))*column, color, text)
 	}
 	b.WriteString("</svg>\n")
@@ -311,8 +332,11 @@ func TestDevKillCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []devKill
-	k := &killed{tell: func(k devKill) { told = append(told, k) }, cl: cl, term: 2, before: map[string]bool{"r1": true, "r2": true, "r3": true, "r4": true}}
-	allocated, fulfilled, cancelled := api.Event{Kind: "ContainerAllocated"}, api.Event{Kind: "ReservationFulfilled", Reservation: "r1"}, api.Event{Kind: "ReservationCancelled", Reservation: "r3"}
+	k := &killed{tell: func(k devKill) {
+		told = append(told, k)
+	}, cl: cl, term: 2, before: map[string]bool{"r1": true, "r2": true, "r3": true, "r4": true}}
+	allocated, fulfilled, cancelled := api.Event{Kind: "ContainerAllocated"},
+		api.Event{Kind: "ReservationFulfilled", Reservation: "r1"}, api.Event{Kind: "ReservationCancelled", Reservation: "r3"}
 	entry := func(at, term uint64, e ...api.Event) error {
 		return k.entry(t.Context(), api.EventBatch{Index: at, Term: term, Events: e})
 	}

@@ -40,7 +40,8 @@ func TestFailpoint(t *testing.T) {
 		if err := f.set("none"); err != nil || passes(failpoint.BatchClosed) != 0 {
 			t.Errorf("it is not taken back: %v", err)
 		}
-		for _, bad := range []string{"", "batch.closed", "batch.closed 0 1s", "batch.closed 1 -1s", "batch.closed x 1s", "nowhere 1 1s", "batch.closed 1 1s more"} {
+		for _, bad := range []string{"", "batch.closed", "batch.closed 0 1s", "batch.closed 1 -1s", "batch.closed x 1s",
+			"nowhere 1 1s", "batch.closed 1 1s more"} {
 			if err := f.set(bad); err == nil || !strings.Contains(err.Error(), "names no failpoint") {
 				t.Errorf("set(%q): %v, want an error with \"names no failpoint\"", bad, err)
 			}

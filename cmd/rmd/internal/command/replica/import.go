@@ -46,12 +46,16 @@ func importZK() verb.Verb {
 			"It reads rmd.yaml and Hadoop's files for everything that the flags do not say. It only reads ZooKeeper, and makes the data directory whole or not at all. " +
 			"Start this replica then, and join the others.",
 		Flags: []cli.Flag{
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "config", Usage: "rmd.yaml of the replica", EnvVars: []string{"RMD_CONFIG"}}),
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "config", Usage: "rmd.yaml of the replica",
+				EnvVars: []string{"RMD_CONFIG"}}),
 			&cli.StringSliceFlag{Name: "zk", Usage: "HOST:PORT of ZooKeeper", DefaultText: "hadoop.zk.address of core-site.xml"},
-			&cli.StringFlag{Name: "root", Usage: "parent path of the state store", DefaultText: "yarn.resourcemanager.zk-state-store.parent-path, or /rmstore"},
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "auth-file", Usage: "file with credentials for ZooKeeper, as digest:USER:PASSWORD, or sasl:USER:PASSWORD for DIGEST-MD5"}),
+			&cli.StringFlag{Name: "root", Usage: "parent path of the state store",
+				DefaultText: "yarn.resourcemanager.zk-state-store.parent-path, or /rmstore"},
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "auth-file",
+				Usage: "file with credentials for ZooKeeper, as digest:USER:PASSWORD, or sasl:USER:PASSWORD for DIGEST-MD5"}),
 			&cli.BoolFlag{Name: "kerberos", Usage: "log in to ZooKeeper with the key of yarn.resourcemanager.principal"},
-			&cli.StringSliceFlag{Name: "skip", Usage: "leave out what cannot be taken, by the name that the refusal gives; repeatable"},
+			&cli.StringSliceFlag{Name: "skip",
+				Usage: "leave out what cannot be taken, by the name that the refusal gives; repeatable"},
 			verb.DryRunFlag(),
 		},
 		Examples: []string{"rmd import zk --config /etc/rmd/rmd.yaml --dry-run"},
@@ -83,7 +87,8 @@ func runImportZK(c *verb.Call) error {
 		return managerRuns("%s", active.What)
 	}
 	if err != nil {
-		return &clierr.Error{Code: "STATE_STORE", What: err.Error(), Do: "check --zk, --root, --auth-file and --kerberos; nothing was changed", Exit: exitcode.Failure, Err: err}
+		return &clierr.Error{Code: "STATE_STORE", What: err.Error(),
+			Do: "check --zk, --root, --auth-file and --kerberos; nothing was changed", Exit: exitcode.Failure, Err: err}
 	}
 	result, err := takeOver(c, loaded, store)
 	if err != nil {
@@ -100,7 +105,8 @@ func runImportZK(c *verb.Call) error {
 
 // managerRuns returns the error for an import while a ResourceManager still runs.
 func managerRuns(format string, args ...any) error {
-	return &clierr.Error{Code: "RM_ACTIVE", What: fmt.Sprintf(format, args...), Do: "stop all ResourceManagers first; nothing was changed", Exit: exitcode.Refused}
+	return &clierr.Error{Code: "RM_ACTIVE", What: fmt.Sprintf(format, args...),
+		Do: "stop all ResourceManagers first; nothing was changed", Exit: exitcode.Refused}
 }
 
 // stateStore returns where the state store is, from the flags or from Hadoop's files.
@@ -122,7 +128,8 @@ func stateStore(c *verb.Call, loaded *config.Loaded) (statestore.Config, error) 
 		out.Parent = conf.Value("yarn.resourcemanager.zk-state-store.parent-path", "/rmstore")
 	}
 	if conf.Value("yarn.resourcemanager.ha.enabled", "false") == "true" {
-		out.Election = conf.Value("yarn.resourcemanager.ha.automatic-failover.zk-base-path", "/yarn-leader-election") + "/" + conf.Value("yarn.resourcemanager.cluster-id", "")
+		out.Election = conf.Value("yarn.resourcemanager.ha.automatic-failover.zk-base-path", "/yarn-leader-election") + "/" +
+			conf.Value("yarn.resourcemanager.cluster-id", "")
 	}
 	if file := c.String("auth-file"); file != "" {
 		b, err := os.ReadFile(file)
@@ -132,7 +139,8 @@ func stateStore(c *verb.Call, loaded *config.Loaded) (statestore.Config, error) 
 		for _, line := range strings.Fields(string(b)) {
 			scheme, credentials, ok := strings.Cut(line, ":")
 			if !ok {
-				return out, clierr.New(clierr.CodeFile, "write digest:USER:PASSWORD", "a line of %s is not SCHEME:CREDENTIALS", file)
+				return out, clierr.New(clierr.CodeFile, "write digest:USER:PASSWORD",
+					"a line of %s is not SCHEME:CREDENTIALS", file)
 			}
 			if user, password, ok := strings.Cut(credentials, ":"); ok && scheme == "sasl" {
 				out.Login = statestore.DigestMD5(user, password)
@@ -189,7 +197,8 @@ func managersStopped(conf *hadoopconf.Config) error {
 func takeOver(c *verb.Call, loaded *config.Loaded, store *statestore.Store) (*migration.Result, error) {
 	var random [48]byte
 	_, _ = rand.Read(random[:]) // crypto/rand never fails
-	o := migration.Options{ClusterID: hex.EncodeToString(random[:16]), Entropy: random[16:], NowMillis: time.Now().UnixMilli(), Skip: c.StringSlice("skip"), By: verb.LoginName()}
+	o := migration.Options{ClusterID: hex.EncodeToString(random[:16]), Entropy: random[16:],
+		NowMillis: time.Now().UnixMilli(), Skip: c.StringSlice("skip"), By: verb.LoginName()}
 	for _, p := range hadoopserver.Properties(loaded.Hadoop) {
 		o.Properties = append(o.Properties, input.Property(p))
 	}
@@ -201,13 +210,15 @@ func takeOver(c *verb.Call, loaded *config.Loaded, store *statestore.Store) (*mi
 	result, err := migration.New(store, o)
 	var refused *input.Refusal
 	if errors.As(err, &refused) {
-		return nil, clierr.New(clierr.CodeConfig, "correct the queues; see \"rmd conf validate\"", "the queue configuration is refused: %v", refused)
+		return nil, clierr.New(clierr.CodeConfig, "correct the queues; see \"rmd conf validate\"",
+			"the queue configuration is refused: %v", refused)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if n := len(result.Problems); n > 0 {
-		e := &clierr.Error{Code: "NOT_TAKEN", What: thousands.Count(n, "thing") + " cannot be taken", Do: "follow the remedies; nothing was changed", Exit: exitcode.Refused}
+		e := &clierr.Error{Code: "NOT_TAKEN", What: thousands.Count(n, "thing") + " cannot be taken",
+			Do: "follow the remedies; nothing was changed", Exit: exitcode.Refused}
 		for _, p := range result.Problems {
 			e.Details = append(e.Details, fmt.Sprintf("%s: %s; %s", p.Name, p.What, p.Do))
 		}
@@ -223,10 +234,12 @@ func createReplica(loaded *config.Loaded, r *migration.Result) error {
 		address = loaded.Raft.Listen
 	}
 	return offline.Create(loaded.Data, offline.CreateOptions{
-		ID: loaded.ID, ClusterName: loaded.Cluster, ClusterID: r.State.Meta.ClusterID, Address: address, Verify: server.VerifySnapshot,
+		ID: loaded.ID, ClusterName: loaded.Cluster, ClusterID: r.State.Meta.ClusterID, Address: address,
+		Verify: server.VerifySnapshot,
 		Write: func(out io.Writer) error {
 			w := bufio.NewWriterSize(out, 256<<10)
-			if err := snapshot.Write(w, snapshot.HeaderOf(r.State, offline.FirstIndex, offline.FirstTerm, 0), r.State); err != nil {
+			if err := snapshot.Write(w, snapshot.HeaderOf(r.State, offline.FirstIndex, offline.FirstTerm, 0),
+				r.State); err != nil {
 				return err
 			}
 			return w.Flush()
@@ -260,7 +273,8 @@ func showImport(c *verb.Call, r *migration.Result, done string) error {
 			{Name: "waiting", Value: names(len(r.Waiting), func(i int) string { return r.Waiting[i].String() })},
 			{Name: "ended", Value: output.Count(uint64(r.Ended))},
 			{Name: "delegation tokens", Value: output.Count(uint64(r.Tokens))},
-			{Name: "left out", Value: names(len(r.LeftOut), func(i int) string { return r.LeftOut[i].Name + ": " + r.LeftOut[i].What })},
+			{Name: "left out", Value: names(len(r.LeftOut),
+				func(i int) string { return r.LeftOut[i].Name + ": " + r.LeftOut[i].What })},
 		}, nil
 	})
 	c.PrintMessage("%s", done)

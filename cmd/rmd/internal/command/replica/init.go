@@ -30,8 +30,10 @@ func InitVerb() verb.Verb {
 			"Without them it writes the files of one replica. For the next replica, repeat the command with another --id in the directory of the CA.\nCopy ca.pem, ID.pem, ID-key.pem and ID.yaml to that machine. Do not copy the CA's key.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "replicas", Usage: "all replicas of a new cluster: rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13"},
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "dir", Usage: "target directory; with --replicas a new one, named as the cluster by default", Value: "."}),
-			&cli.StringFlag{Name: "kerberos", Usage: "with --replicas: the realm in which callers prove who they are: EXAMPLE.COM", DefaultText: "none"},
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "dir",
+				Usage: "target directory; with --replicas a new one, named as the cluster by default", Value: "."}),
+			&cli.StringFlag{Name: "kerberos",
+				Usage: "with --replicas: the realm in which callers prove who they are: EXAMPLE.COM", DefaultText: "none"},
 			&cli.StringFlag{Name: "replica", Usage: "one replica of the cluster whose files are in --dir: rm4=10.0.0.14"},
 			&cli.StringFlag{Name: "instead-of", Usage: "with --replica: the replica that it replaces", DefaultText: "none"},
 			&cli.StringFlag{Name: "id", Usage: "id of the replica", Value: "rm1"},
@@ -41,7 +43,10 @@ func InitVerb() verb.Verb {
 			&cli.BoolFlag{Name: "tls", Usage: "create a certificate for the replica, and a CA unless one exists"},
 			&cli.StringSliceFlag{Name: "host", Usage: "additional name or address in the certificate"},
 		},
-		Examples: []string{"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls", "rmd init --replicas rm1=a.example.com,rm2=b.example.com,rm3=c.example.com --tls --kerberos EXAMPLE.COM", "rmd init --dir prod --replica rm4=10.0.0.14 --instead-of rm1", "rmd init --id rm1 --cluster prod", "rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
+		Examples: []string{"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls",
+			"rmd init --replicas rm1=a.example.com,rm2=b.example.com,rm3=c.example.com --tls --kerberos EXAMPLE.COM",
+			"rmd init --dir prod --replica rm4=10.0.0.14 --instead-of rm1", "rmd init --id rm1 --cluster prod",
+			"rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
 		Run: func(c *verb.Call) error {
 			switch {
 			case c.IsSet("replica"):
@@ -51,7 +56,8 @@ func InitVerb() verb.Verb {
 			case c.IsSet("replicas"):
 				return runInitReplicas(c)
 			case c.IsSet("kerberos"):
-				return clierr.Usagef("write --replicas rm1=HOST,rm2=HOST,rm3=HOST too", "--kerberos is for Hadoop's files, which --replicas writes")
+				return clierr.Usagef("write --replicas rm1=HOST,rm2=HOST,rm3=HOST too",
+					"--kerberos is for Hadoop's files, which --replicas writes")
 			}
 			return runInit(c)
 		},
@@ -61,7 +67,8 @@ func InitVerb() verb.Verb {
 func runInit(c *verb.Call) error {
 	dir, id, name := c.String("dir"), c.String("id"), c.String("cluster")
 	if all, err := replicasIn(dir); err == nil {
-		return clierr.New(clierr.CodeExists, "write --replica "+id+"=HOST, so that the replica opens the same ports", "%s has the directories of the replicas of a cluster, such as %s", dir, all[0].id)
+		return clierr.New(clierr.CodeExists, "write --replica "+id+"=HOST, so that the replica opens the same ports",
+			"%s has the directories of the replicas of a cluster, such as %s", dir, all[0].id)
 	}
 	set := map[string]string{"id": id, "cluster": name, "data": c.String("data")}
 	hosts, err := addresses(c, set)
@@ -142,7 +149,8 @@ func sayPorts(c *verb.Call, l *config.Loaded) error {
 		if err != nil {
 			return err
 		}
-		listens = append(listens, at.Client.Listen+" (YARN clients)", at.Scheduler.Listen+" (AMs)", at.Tracker.Listen+" (NodeManagers)", at.Admin.Listen+" (yarn rmadmin)")
+		listens = append(listens, at.Client.Listen+" (YARN clients)", at.Scheduler.Listen+" (AMs)",
+			at.Tracker.Listen+" (NodeManagers)", at.Admin.Listen+" (yarn rmadmin)")
 	}
 	c.PrintMessage("%-20s %s", l.ID+" listens on:", strings.Join(listens, ", "))
 	return nil
@@ -165,7 +173,8 @@ func addresses(c *verb.Call, set map[string]string) ([]string, error) {
 		if config.Loopback(host) {
 			set["raft.listen"] = a
 		} else {
-			set["raft.listen"], set["http.listen_tls"] = net.JoinHostPort("0.0.0.0", port), net.JoinHostPort("0.0.0.0", strconv.Itoa(httpsPort))
+			set["raft.listen"], set["http.listen_tls"] = net.JoinHostPort("0.0.0.0", port),
+				net.JoinHostPort("0.0.0.0", strconv.Itoa(httpsPort))
 			if !c.Bool("tls") {
 				return nil, clierr.Usagef("add --tls", "replicas on several machines need certificates")
 			}
@@ -195,7 +204,8 @@ func makeCertificates(c *verb.Call, dir, name, id string, hosts []string, set ma
 	}
 	files, err := ca.Issue(abs, name, id, hosts, time.Now())
 	if os.IsExist(err) {
-		return clierr.New(clierr.CodeExists, "choose another --id, or remove the file", "a certificate of %s already exists", id)
+		return clierr.New(clierr.CodeExists, "choose another --id, or remove the file",
+			"a certificate of %s already exists", id)
 	}
 	if err != nil {
 		return err

@@ -75,7 +75,8 @@ func runInitReplica(c *verb.Call) error {
 func readReplicaFiles(c *verb.Call) (*replicaFiles, error) {
 	for _, flag := range []string{"replicas", "id", "advertise", "cluster", "data", "tls", "host", "kerberos"} {
 		if c.IsSet(flag) {
-			return nil, clierr.Usagef("omit --"+flag, "--%s and --replica contradict each other: the files of the other replicas decide", flag)
+			return nil, clierr.Usagef("omit --"+flag,
+				"--%s and --replica contradict each other: the files of the other replicas decide", flag)
 		}
 	}
 	to, err := parseReplica(c.String("replica"))
@@ -132,12 +133,14 @@ func replicasIn(dir string) (out []replicaHost, err error) {
 		}
 		host, _, err := net.SplitHostPort(keys["raft.advertise"])
 		if err != nil {
-			return nil, clierr.New(clierr.CodeConfig, "set it to HOST:PORT", "%s: raft.advertise is %q", file, keys["raft.advertise"])
+			return nil, clierr.New(clierr.CodeConfig, "set it to HOST:PORT", "%s: raft.advertise is %q", file,
+				keys["raft.advertise"])
 		}
 		out = append(out, replicaHost{filepath.Base(filepath.Dir(file)), host})
 	}
 	if len(out) == 0 {
-		return nil, &clierr.Error{Code: clierr.CodeFile, What: dir + " has no directory of a replica", Do: "name with --dir the directory that \"rmd init --replicas\" created", Err: fs.ErrNotExist}
+		return nil, &clierr.Error{Code: clierr.CodeFile, What: dir + " has no directory of a replica",
+			Do: "name with --dir the directory that \"rmd init --replicas\" created", Err: fs.ErrNotExist}
 	}
 	return out, nil
 }
@@ -271,7 +274,8 @@ func (f *replicaFiles) writeCertificate(dir string) error {
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return clierr.New(clierr.CodeFile, "name the directory that \"rmd init --replicas\" created", "%s is not in PEM form", file)
+		return clierr.New(clierr.CodeFile, "name the directory that \"rmd init --replicas\" created",
+			"%s is not in PEM form", file)
 	}
 	old, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
@@ -281,7 +285,8 @@ func (f *replicaFiles) writeCertificate(dir string) error {
 	for _, ip := range old.IPAddresses {
 		hosts = append(hosts, ip.String())
 	}
-	if hosts = slices.DeleteFunc(hosts, func(h string) bool { return h == f.from.host }); !slices.Contains(hosts, f.to.host) {
+	if hosts = slices.DeleteFunc(hosts, func(h string) bool { return h == f.from.host }); !slices.Contains(hosts,
+		f.to.host) {
 		hosts = append(hosts, f.to.host)
 	}
 	ca, _, err := certificate.Open(f.dir, f.keys["cluster"], time.Now())
@@ -304,7 +309,8 @@ func (f *replicaFiles) site(dir string) ([]byte, error) {
 		return nil, err
 	}
 	if len(conf.Files()) > 1 {
-		return nil, clierr.New(clierr.CodeFile, "put the keys of the included files into it", "%s includes other files, so rmd does not rewrite it", file)
+		return nil, clierr.New(clierr.CodeFile, "put the keys of the included files into it",
+			"%s includes other files, so rmd does not rewrite it", file)
 	}
 	props := conf.Properties()
 	slices.SortStableFunc(props, func(a, b hadoopconf.Property) int { return a.Line - b.Line })

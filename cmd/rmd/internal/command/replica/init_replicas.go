@@ -125,7 +125,8 @@ func readClusterFiles(c *verb.Call) (*clusterFiles, error) {
 	}
 	switch n := len(f.replicas); {
 	case n%2 == 0:
-		return nil, clierr.Usagef(fmt.Sprintf("name %d or %d", n-1, n+1), "%d replicas tolerate no more failures than %d", n, n-1)
+		return nil, clierr.Usagef(fmt.Sprintf("name %d or %d", n-1, n+1),
+			"%d replicas tolerate no more failures than %d", n, n-1)
 	case !f.local && !f.tls:
 		return nil, clierr.Usagef("add --tls", "replicas on several machines need certificates")
 	}
@@ -143,7 +144,8 @@ func parseReplica(text string) (replicaHost, error) {
 	}
 	host, err := hostOf(host)
 	if err != nil {
-		return replicaHost{}, clierr.Usagef("write "+id+"=10.0.0.11, or a host name; the ports are 8034, 8088, 8090 and YARN's", "%s: %v", id, err)
+		return replicaHost{}, clierr.Usagef("write "+id+
+			"=10.0.0.11, or a host name; the ports are 8034, 8088, 8090 and YARN's", "%s: %v", id, err)
 	}
 	return replicaHost{id, host}, nil
 }
@@ -163,7 +165,8 @@ func (f *clusterFiles) add(added replicaHost) error {
 		case r.host == host:
 			return clierr.Usagef("give each replica an address of its own", "%s and %s both have the address %s", r.id, id, host)
 		case f.local != local:
-			return clierr.Usagef("name addresses that all machines reach", "%s and %s cannot reach each other: only one is a loopback address", r.host, host)
+			return clierr.Usagef("name addresses that all machines reach",
+				"%s and %s cannot reach each other: only one is a loopback address", r.host, host)
 		}
 	}
 	f.local, f.replicas = local, append(f.replicas, added)
@@ -271,7 +274,8 @@ func (f *clusterFiles) writeReplica(dir string, r replicaHost) error {
 		return err
 	}
 	files := map[string][]byte{
-		"rmd.yaml": settings.Bytes(), filepath.Join(HadoopDir, yarnSiteFile): site.Bytes(), filepath.Join(HadoopDir, "capacity-scheduler.xml"): queues.Bytes(),
+		"rmd.yaml": settings.Bytes(), filepath.Join(HadoopDir, yarnSiteFile): site.Bytes(),
+		filepath.Join(HadoopDir, "capacity-scheduler.xml"): queues.Bytes(),
 	}
 	secured, err := f.kerberos.Others()
 	if err != nil {
@@ -349,7 +353,8 @@ func (f *clusterFiles) yarnSite() []hadoopconf.Property {
 	}
 	const key = "yarn.resourcemanager."
 	out := []hadoopconf.Property{
-		{Name: key + "ha.enabled", Value: "true"}, {Name: key + "ha.rm-ids", Value: strings.Join(ids, ",")}, {Name: key + "cluster-id", Value: f.name},
+		{Name: key + "ha.enabled", Value: "true"}, {Name: key + "ha.rm-ids", Value: strings.Join(ids, ",")},
+		{Name: key + "cluster-id", Value: f.name},
 	}
 	if !f.local {
 		out = append(out, hadoopconf.Property{Name: key + "bind-host", Value: f.wildcard()})
@@ -424,7 +429,8 @@ func (f *clusterFiles) environment(dir string) []string {
 	}
 	out := []string{"export RMD_ADDR=" + strings.Join(addrs, ",")}
 	if f.tls {
-		for _, file := range []struct{ variable, name string }{{"CACERT", "ca"}, {"CERT", administrator}, {"KEY", administrator + "-key"}} {
+		for _, file := range []struct{ variable, name string }{{"CACERT", "ca"}, {"CERT", administrator},
+			{"KEY", administrator + "-key"}} {
 			out = append(out, "export RMD_"+file.variable+"="+filepath.Join(dir, file.name+".pem"))
 		}
 	}

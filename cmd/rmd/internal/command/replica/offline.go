@@ -32,8 +32,10 @@ func CheckVerb() verb.Verb {
 		Name: "check", Usage: "check an offline data directory: log, checksums, snapshots, store; or what Kerberos needs",
 		Long: "It changes nothing. Exit 9 if it finds a fault.",
 		Flags: []cli.Flag{verb.Fill(verb.Files, &cli.StringFlag{Name: "data", Usage: "the data directory"}),
-			&cli.BoolFlag{Name: "kerberos", Usage: "check realm, names, keytabs, DNS, KDC and clock on a replica's machine instead"},
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "conf-dir", Usage: "with --kerberos: directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
+			&cli.BoolFlag{Name: "kerberos",
+				Usage: "check realm, names, keytabs, DNS, KDC and clock on a replica's machine instead"},
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "conf-dir",
+				Usage: "with --kerberos: directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
 			&cli.StringFlag{Name: "id", Usage: "with --kerberos: id of the replica, if Hadoop's files have keys of several"}},
 		Examples: []string{"rmd check --data /var/lib/rmd", "rmd check --kerberos --conf-dir /etc/hadoop/conf --id rm1"},
 		Run: func(c *verb.Call) error {
@@ -64,10 +66,12 @@ func CheckVerb() verb.Verb {
 				return perr
 			}
 			if errors.Is(err, cluster.ErrNewer) {
-				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "check it with the newer rmd", Err: err}
+				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(),
+					Do: "check it with the newer rmd", Err: err}
 			}
 			if err != nil {
-				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(), Do: "do not start a replica on it; use its own good disk, or " + cluster.Replace("ID"), Err: err}
+				return &clierr.Error{Code: clierr.CodeCheck, What: dir + ": " + err.Error(),
+					Do: "do not start a replica on it; use its own good disk, or " + cluster.Replace("ID"), Err: err}
 			}
 			return nil
 		},
@@ -110,22 +114,26 @@ func needDir(dir string) error {
 
 func checkFacts(r offline.Report) []output.Fact {
 	facts := []output.Fact{
-		{Name: "replica", Value: string(r.Identity.ServerID())}, {Name: "cluster", Value: strings.TrimSpace(r.Identity.ClusterName + " " + r.Identity.ClusterID)},
+		{Name: "replica", Value: string(r.Identity.ServerID())},
+		{Name: "cluster", Value: strings.TrimSpace(r.Identity.ClusterName + " " + r.Identity.ClusterID)},
 		{Name: "last stop", Value: map[bool]string{true: "unclean", false: "clean"}[r.Unclean]},
 		{Name: "term", Value: output.Number(r.Term)},
-		{Name: "log", Value: fmt.Sprintf("entries %s to %s, last term %d", output.Count(r.First), output.Count(r.Last), r.LastTerm)},
+		{Name: "log", Value: fmt.Sprintf("entries %s to %s, last term %d", output.Count(r.First),
+			output.Count(r.Last), r.LastTerm)},
 		{Name: "store", Value: output.Bytes(uint64(max(r.StoreBytes, 0)))},
 		{Name: "membership", Value: fmt.Sprintf("at index %d: voters %s", r.ConfIndex, strings.Join(r.Voters, ", "))},
 		{Name: "nonvoters", Value: strings.Join(r.Nonvoters, ", ")},
 	}
 	for _, s := range r.Snapshots {
-		facts = append(facts, output.Fact{Name: "snapshot", Value: fmt.Sprintf("%s at index %s", s.ID, output.Count(s.Index))})
+		facts = append(facts, output.Fact{Name: "snapshot",
+			Value: fmt.Sprintf("%s at index %s", s.ID, output.Count(s.Index))})
 	}
 	for _, d := range r.Damaged {
 		facts = append(facts, output.Fact{Name: "DAMAGED", Value: d})
 	}
 	if r.Dropped {
-		facts = append(facts, output.Fact{Name: "note", Value: "a start discards the log, because it does not continue the snapshot"})
+		facts = append(facts, output.Fact{Name: "note",
+			Value: "a start discards the log, because it does not continue the snapshot"})
 	}
 	return facts
 }
@@ -140,7 +148,8 @@ func RecoverVerb() verb.Verb {
 			"--peers FILE contains [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}].",
 		Flags: []cli.Flag{
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "data", Usage: "data directory of the surviving replica"}),
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "peers", Usage: "file with the surviving replica as the member of the new cluster"}),
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "peers",
+				Usage: "file with the surviving replica as the member of the new cluster"}),
 			&cli.StringFlag{Name: "without", Usage: "ids of all other voters, whose disks are given up"},
 			verb.DryRunFlag(), verb.YesFlag(),
 		},
@@ -163,7 +172,8 @@ func runRecover(c *verb.Call) error {
 	}
 	peers, err := offline.ParsePeers(b)
 	if err != nil {
-		return clierr.New(clierr.CodeConfig, "write [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}]", "%s: %v", c.String("peers"), err)
+		return clierr.New(clierr.CodeConfig, "write [{\"id\":\"rm1\",\"address\":\"10.0.0.11:8034\",\"non_voter\":false}]",
+			"%s: %v", c.String("peers"), err)
 	}
 	if err := actAsOwner(dir); err != nil {
 		return err
@@ -172,23 +182,28 @@ func runRecover(c *verb.Call) error {
 	if err != nil {
 		return err
 	}
-	c.PrintMessage("the log ends at index %d, term %d; it is unknown whether its last %d entries were committed: they are kept", lost.Index, lost.Term, lost.Unknown)
+	c.PrintMessage(
+		"the log ends at index %d, term %d; it is unknown whether its last %d entries were committed: they are kept",
+		lost.Index, lost.Term, lost.Unknown)
 	if c.Bool("dry-run") {
 		return showReport(c, lost, "nothing was written")
 	}
-	if err := c.Confirm("recover", "create a new cluster of this replica at index %d, and give up the disks of %s", lost.Index, cmp.Or(c.String("without"), "no other voter")); err != nil {
+	if err := c.Confirm("recover", "create a new cluster of this replica at index %d, and give up the disks of %s",
+		lost.Index, cmp.Or(c.String("without"), "no other voter")); err != nil {
 		return err
 	}
 	rep, err := recoverOnce(c, peers, false)
 	if err != nil {
 		return err
 	}
-	return showReport(c, rep, "recovered; start this replica, then join new replicas. Never start a lost replica with its old disk")
+	return showReport(c, rep,
+		"recovered; start this replica, then join new replicas. Never start a lost replica with its old disk")
 }
 
 func recoverOnce(c *verb.Call, peers []offline.RecoverPeer, dry bool) (offline.RecoverReport, error) {
 	return offline.Recover(c.String("data"), peers, offline.RecoverOptions{
-		FSM: fsm.New(fsm.DefaultConfig()), Verify: server.VerifySnapshot, RaiseEpoch: raiseEpoch, By: verb.LoginName(), Without: verb.SplitList(c.String("without")), Dry: dry,
+		FSM: fsm.New(fsm.DefaultConfig()), Verify: server.VerifySnapshot, RaiseEpoch: raiseEpoch, By: verb.LoginName(),
+		Without: verb.SplitList(c.String("without")), Dry: dry,
 	})
 }
 
@@ -201,7 +216,8 @@ func raiseEpoch(in io.Reader, out io.Writer) error {
 	if err := server.RaiseEpoch(st, st.Meta, "recovered by hand", time.Now()); err != nil {
 		return err
 	}
-	note := &event.Audited{Who: verb.LoginName(), From: "this machine", Action: "recover", Target: h.ClusterID, Result: "ok"}
+	note := &event.Audited{Who: verb.LoginName(), From: "this machine", Action: "recover",
+		Target: h.ClusterID, Result: "ok"}
 	if err := st.Apply(note); err != nil {
 		return err
 	}
@@ -217,12 +233,14 @@ func showReport(c *verb.Call, r offline.RecoverReport, done string) error {
 	if err != nil {
 		return err
 	}
-	err = verb.ShowFacts(c, func() string { return c.String("data") }, func(context.Context) ([]byte, []output.Fact, error) {
-		return doc, []output.Fact{
-			{Name: "index", Value: output.Count(r.Index)}, {Name: "term", Value: output.Number(r.Term)}, {Name: "entries applied", Value: output.Count(r.Applied)},
-			{Name: "maybe committed", Value: output.Count(r.Unknown)}, {Name: "epoch", Value: output.Number(r.Epoch)},
-		}, nil
-	})
+	err = verb.ShowFacts(c, func() string { return c.String("data") },
+		func(context.Context) ([]byte, []output.Fact, error) {
+			return doc, []output.Fact{
+				{Name: "index", Value: output.Count(r.Index)}, {Name: "term", Value: output.Number(r.Term)},
+				{Name: "entries applied", Value: output.Count(r.Applied)},
+				{Name: "maybe committed", Value: output.Count(r.Unknown)}, {Name: "epoch", Value: output.Number(r.Epoch)},
+			}, nil
+		})
 	c.PrintMessage("%s", done)
 	return err
 }

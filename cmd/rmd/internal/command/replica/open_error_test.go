@@ -28,7 +28,8 @@ func TestFaultsAtStartHaveTheirCodes(t *testing.T) {
 		do   string
 	}{
 		{foreign, exitcode.Usage, "an address of this machine"},
-		{&net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", Name: "rm1"}}, exitcode.Usage, "an address of this machine"},
+		{&net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", Name: "rm1"}}, exitcode.Usage,
+			"an address of this machine"},
 		{denied, exitcode.NotAllowed, "CAP_NET_BIND_SERVICE"},
 		{os.MkdirAll(filepath.Join(file, "data"), 0o700), exitcode.Usage, "name a directory"},
 	} {

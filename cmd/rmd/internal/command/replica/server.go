@@ -39,7 +39,8 @@ const handOverMax = 5 * time.Second
 const logBuffer = 1 << 20
 
 // short are the keys that have their own flags. --set sets all others.
-var short = map[string]string{"id": "id", "cluster": "cluster", "data": "data", "raft.listen": "listen", "raft.advertise": "advertise", "http.listen": "http"}
+var short = map[string]string{"id": "id", "cluster": "cluster", "data": "data", "raft.listen": "listen",
+	"raft.advertise": "advertise", "http.listen": "http"}
 
 // ServerVerb returns the command that runs a replica.
 func ServerVerb() verb.Verb {
@@ -52,22 +53,31 @@ func ServerVerb() verb.Verb {
 		Flags: []cli.Flag{
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "config", Usage: "rmd.yaml", EnvVars: []string{"RMD_CONFIG"}}),
 			&cli.StringFlag{Name: "id", Usage: "key id"}, &cli.StringFlag{Name: "cluster", Usage: "key cluster"},
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "data", Usage: "key data"}), &cli.StringFlag{Name: "listen", Usage: "key raft.listen"},
-			&cli.StringFlag{Name: "advertise", Usage: "key raft.advertise"}, &cli.StringFlag{Name: "http", Usage: "key http.listen"},
-			verb.Fill(verb.SettingsAssigned, &cli.StringSliceFlag{Name: "set", Usage: "any other key, for instance raft.heartbeat=1s; repeatable"}),
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the queue configuration of a new cluster", DefaultText: "the files of hadoop.conf_dir, else root.default"}),
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "data", Usage: "key data"}),
+			&cli.StringFlag{Name: "listen", Usage: "key raft.listen"},
+			&cli.StringFlag{Name: "advertise", Usage: "key raft.advertise"},
+			&cli.StringFlag{Name: "http", Usage: "key http.listen"},
+			verb.Fill(verb.SettingsAssigned, &cli.StringSliceFlag{Name: "set",
+				Usage: "any other key, for instance raft.heartbeat=1s; repeatable"}),
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "queues",
+				Usage:       "Hadoop file or directory with the queue configuration of a new cluster",
+				DefaultText: "the files of hadoop.conf_dir, else root.default"}),
 			&cli.BoolFlag{Name: "print-config", Usage: "print the configuration and the origin of each value, and exit"},
-			&cli.BoolFlag{Name: "failpoints", Usage: "read on standard input where to crash or wait; for rmd-chaos", Hidden: true},
-			&cli.BoolFlag{Name: "part-of-dev", Usage: "read on standard input an access token, and stop when the input ends; for rmd dev", Hidden: true},
+			&cli.BoolFlag{Name: "failpoints", Usage: "read on standard input where to crash or wait; for rmd-chaos",
+				Hidden: true},
+			&cli.BoolFlag{Name: "part-of-dev",
+				Usage: "read on standard input an access token, and stop when the input ends; for rmd dev", Hidden: true},
 		},
-		Examples: []string{"rmd server --config /etc/rmd/rmd.yaml", "rmd server --config rmd.yaml --set raft.heartbeat=500ms --print-config"},
-		Run:      runServer,
+		Examples: []string{"rmd server --config /etc/rmd/rmd.yaml",
+			"rmd server --config rmd.yaml --set raft.heartbeat=500ms --print-config"},
+		Run: runServer,
 	}
 }
 
 // source returns the sources of the configuration of this command line.
 func source(c *verb.Call) (config.Source, error) {
-	s := config.Source{File: c.String("config"), Env: c.Program.Env, Flags: map[string]string{}, Spelling: map[string]string{}}
+	s := config.Source{File: c.String("config"), Env: c.Program.Env, Flags: map[string]string{},
+		Spelling: map[string]string{}}
 	give := func(key, value, spelling string) error {
 		if _, twice := s.Flags[key]; twice {
 			return clierr.Usagef("set it once", "%s is set twice", key)
@@ -118,7 +128,8 @@ func configError(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
-	e := clierr.New(clierr.CodeConfig, "correct them; nothing was started", "the configuration has %d faults", len(bad.Faults))
+	e := clierr.New(clierr.CodeConfig, "correct them; nothing was started", "the configuration has %d faults",
+		len(bad.Faults))
 	if len(bad.Faults) == 1 {
 		e = clierr.New(clierr.CodeConfig, "correct it; nothing was started", "the configuration has a fault")
 	}
@@ -148,11 +159,12 @@ func runServer(c *verb.Call) error {
 	}
 	log = newLogger(loaded.Log, c.Program.Err)
 	tellConfig(log, loaded)
-	opt := server.Options{Config: loaded.Config, Origins: loaded.Origins, Version: c.Program.Version, Logger: log, LinesDropped: c.Program.Lines.Dropped, OnFatal: func(code int, err error) {
-		log.Error("this replica must stop", "exit", code, "error", err)
-		c.Program.Lines.Flush(verb.LastLines)
-		os.Exit(code)
-	}}
+	opt := server.Options{Config: loaded.Config, Origins: loaded.Origins, Version: c.Program.Version, Logger: log,
+		LinesDropped: c.Program.Lines.Dropped, OnFatal: func(code int, err error) {
+			log.Error("this replica must stop", "exit", code, "error", err)
+			c.Program.Lines.Flush(verb.LastLines)
+			os.Exit(code)
+		}}
 	if loaded.Hadoop != nil {
 		opt.Queues = hadoopserver.Properties(loaded.Hadoop)
 	}
@@ -170,7 +182,8 @@ func runServer(c *verb.Call) error {
 	if err != nil {
 		return openError(err)
 	}
-	log.Info("replica is up", "id", r.ID(), "version", c.Program.Version, "peers", r.PeerAddr(), "rest", r.HTTPAddr(), "data", loaded.Data)
+	log.Info("replica is up", "id", r.ID(), "version", c.Program.Version, "peers", r.PeerAddr(), "rest", r.HTTPAddr(),
+		"data", loaded.Data)
 	untilStopped(c, src, log, r)
 	return stop(r, log)
 }
@@ -216,7 +229,8 @@ func firstQueues(file string) ([]capacity.Property, error) {
 	}
 	var bad *capacity.Invalid
 	if _, err = capacity.Parse(props); errors.As(err, &bad) {
-		e := clierr.New(clierr.CodeConfig, "correct it; nothing was started", "the queue configuration of %s is invalid", file)
+		e := clierr.New(clierr.CodeConfig, "correct it; nothing was started",
+			"the queue configuration of %s is invalid", file)
 		for _, f := range bad.Faults {
 			e.Details = append(e.Details, f.String())
 		}
@@ -238,23 +252,33 @@ func openError(err error) error {
 		}
 		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: do, Exit: fatal.Code, Err: err}
 	case cluster.IsNoSpace(err):
-		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: "free space there, or raise the quota; keep the data", Exit: exitcode.DiskFull, Err: err}
+		return &clierr.Error{Code: "CANNOT_START", What: err.Error(),
+			Do: "free space there, or raise the quota; keep the data", Exit: exitcode.DiskFull, Err: err}
 	case errors.Is(err, syscall.EIO):
-		return &clierr.Error{Code: "CANNOT_START", What: err.Error(), Do: "check the disk and the log of the kernel; keep the data", Exit: exitcode.WriteFailed, Err: err}
+		return &clierr.Error{Code: "CANNOT_START", What: err.Error(),
+			Do: "check the disk and the log of the kernel; keep the data", Exit: exitcode.WriteFailed, Err: err}
 	case errors.Is(err, cluster.ErrModes):
-		return &clierr.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner", Exit: exitcode.Refused, Err: err}
+		return &clierr.Error{Code: "DATA_MODE", What: err.Error(), Do: "correct mode and owner",
+			Exit: exitcode.Refused, Err: err}
 	case errors.As(err, &file) && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
-		return &clierr.Error{Code: "NOT_WRITABLE", What: err.Error(), Do: "mount it writable, and make the user of rmd its owner", Exit: exitcode.Refused, Err: err}
+		return &clierr.Error{Code: "NOT_WRITABLE", What: err.Error(),
+			Do: "mount it writable, and make the user of rmd its owner", Exit: exitcode.Refused, Err: err}
 	case errors.Is(err, syscall.EADDRINUSE):
-		return &clierr.Error{Code: "ADDRESS_IN_USE", What: err.Error(), Do: "stop the process that listens there, or choose another port", Exit: exitcode.Refused, Err: err}
+		return &clierr.Error{Code: "ADDRESS_IN_USE", What: err.Error(),
+			Do: "stop the process that listens there, or choose another port", Exit: exitcode.Refused, Err: err}
 	case errors.As(err, &port) && port.Op == "listen" && errors.Is(err, fs.ErrPermission):
-		return &clierr.Error{Code: "ADDRESS_NOT_ALLOWED", What: err.Error(), Do: "choose a port from 1024 on, or give rmd the capability CAP_NET_BIND_SERVICE", Exit: exitcode.NotAllowed, Err: err}
+		return &clierr.Error{Code: "ADDRESS_NOT_ALLOWED", What: err.Error(),
+			Do:   "choose a port from 1024 on, or give rmd the capability CAP_NET_BIND_SERVICE",
+			Exit: exitcode.NotAllowed, Err: err}
 	case errors.As(err, &port) && port.Op == "listen":
-		return &clierr.Error{Code: clierr.CodeConfig, What: err.Error(), Do: "write an address of this machine, or 0.0.0.0 for all of them; nothing was started", Err: err}
+		return &clierr.Error{Code: clierr.CodeConfig, What: err.Error(),
+			Do: "write an address of this machine, or 0.0.0.0 for all of them; nothing was started", Err: err}
 	case errors.As(err, &file) && errors.Is(err, syscall.ENOTDIR):
-		return &clierr.Error{Code: clierr.CodeConfig, What: err.Error(), Do: "name a directory with the key data; nothing was started", Err: err}
+		return &clierr.Error{Code: clierr.CodeConfig, What: err.Error(),
+			Do: "name a directory with the key data; nothing was started", Err: err}
 	case errors.Is(err, cluster.ErrForeign):
-		return &clierr.Error{Code: "FOREIGN_DATA", What: err.Error(), Do: "correct data, id or cluster", Exit: exitcode.Refused, Err: err}
+		return &clierr.Error{Code: "FOREIGN_DATA", What: err.Error(), Do: "correct data, id or cluster",
+			Exit: exitcode.Refused, Err: err}
 	}
 	return err
 }
@@ -274,7 +298,8 @@ func healing(err error) string {
 
 // newLogger makes the root logger.
 func newLogger(l config.Log, w io.Writer) hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Name: "rmd", Level: hclog.LevelFromString(l.Level), JSONFormat: l.Format == "json", Output: w})
+	return hclog.New(&hclog.LoggerOptions{Name: "rmd", Level: hclog.LevelFromString(l.Level),
+		JSONFormat: l.Format == "json", Output: w})
 }
 
 // tellConfig logs warnings about the configuration.
@@ -297,7 +322,8 @@ func tellConfig(log hclog.Logger, l *config.Loaded) {
 		names[i] = k.Name
 		log.Debug("a key is not honored", "key", k.Name, "origin", k.Origin, "why", k.What)
 	}
-	log.Warn("keys of the Hadoop files are not honored; \"rmd conf get --ignored\" shows why", "count", len(names), "keys", strings.Join(names, " "))
+	log.Warn("keys of the Hadoop files are not honored; \"rmd conf get --ignored\" shows why", "count", len(names), "keys",
+		strings.Join(names, " "))
 }
 
 // checkFatalKeys refuses Hadoop's files with keys without which clients or nodes would be refused,
@@ -310,7 +336,8 @@ func checkFatalKeys(files *hadoopconf.Config) error {
 	if len(fatal) == 0 {
 		return nil
 	}
-	e := clierr.New(clierr.CodeConfig, "correct them, or see \"rmd conf validate DIR\"", "the Hadoop files have %s with which this replica must not start", thousands.Count(len(fatal), "key"))
+	e := clierr.New(clierr.CodeConfig, "correct them, or see \"rmd conf validate DIR\"",
+		"the Hadoop files have %s with which this replica must not start", thousands.Count(len(fatal), "key"))
 	for _, k := range fatal {
 		e.Details = append(e.Details, conf.FaultLine(conf.IgnoredDoc(k)))
 	}
@@ -369,7 +396,8 @@ func reload(src config.Source, log hclog.Logger, r *server.Replica) error {
 		log.Error("Hadoop's files not reloaded", "error", failed)
 		return errors.Join(err, failed)
 	}
-	log.Info("reloaded administrators, proxy users, groups and racks from Hadoop's files; queues unchanged", "dir", loaded.Config.HadoopConfDir)
+	log.Info("reloaded administrators, proxy users, groups and racks from Hadoop's files; queues unchanged", "dir",
+		loaded.Config.HadoopConfDir)
 	return err
 }
 

@@ -197,7 +197,9 @@ type picture struct {
 }
 
 func (s *summary) read(ctx context.Context) (p picture, err error) {
-	for path, doc := range map[string]any{"/v1/cluster": &p.cluster, "/v1/queues": &p.queues, "/v1/reservations": &p.reservations} { // independent reads: the order does not matter
+	// independent reads: the order does not matter
+	for path, doc := range map[string]any{"/v1/cluster": &p.cluster, "/v1/queues": &p.queues,
+		"/v1/reservations": &p.reservations} {
 		a, err := s.d.client.Get(ctx, path, nil)
 		if err != nil {
 			return p, err
@@ -265,7 +267,8 @@ var devKeys = []string{
 // picture returns the lines, each of at most 80 columns, and one less than the terminal has rows.
 func (s *summary) picture(p picture) []string {
 	v, t := p.cluster.Verdict, p.cluster.Totals
-	head := []string{fmt.Sprintf("%s   leader %s (term %d)   %d of %d in step  can lose %d  up %s", v.Status, dash(p.cluster.Leader), p.cluster.Term,
+	head := []string{fmt.Sprintf("%s   leader %s (term %d)   %d of %d in step  can lose %d  up %s", v.Status,
+		dash(p.cluster.Leader), p.cluster.Term,
 		v.InStep, len(p.cluster.Members), v.CanLose, output.Span(p.up)), ""}
 	var foot []string
 	if p.pages != nil {
@@ -274,7 +277,8 @@ func (s *summary) picture(p picture) []string {
 	} else {
 		foot = append(foot, "",
 			"reservations  "+reservationLine(p.reservations),
-			fmt.Sprintf("containers    %s, %d of %d nodes alive, %s", output.Count(t.Containers), t.UsableNodes, t.Nodes, p.started),
+			fmt.Sprintf("containers    %s, %d of %d nodes alive, %s", output.Count(t.Containers), t.UsableNodes,
+				t.Nodes, p.started),
 			fmt.Sprintf("applications  %d running, %d waiting, %s ended", t.Running, t.Waiting, output.Count(t.Ended)),
 			"workload      "+workLine(p))
 	}
@@ -293,7 +297,8 @@ func (s *summary) picture(p picture) []string {
 	if p.keys {
 		foot = append(append(foot, ""), devKeys...)
 	}
-	queues := []string{fmt.Sprintf("%-16s %-*s  used  rsvd  apps wait", "queue", verb.BarWidth+2, "used #  reserved =  pending -  | share")}
+	queues := []string{fmt.Sprintf("%-16s %-*s  used  rsvd  apps wait", "queue", verb.BarWidth+2,
+		"used #  reserved =  pending -  | share")}
 	for _, q := range verb.Flatten(p.queues.Root, 0) {
 		queues = append(queues, queueLine(q, t))
 	}
@@ -309,7 +314,8 @@ func reservationLine(d api.Reservations) string {
 	for _, n := range d.Cancelled { // a sum: the order does not matter
 		gone += n
 	}
-	s := fmt.Sprintf("%d now, %s fulfilled, %s cancelled", len(d.Reservations), output.Count(d.Fulfilled), output.Count(gone))
+	s := fmt.Sprintf("%d now, %s fulfilled, %s cancelled", len(d.Reservations), output.Count(d.Fulfilled),
+		output.Count(gone))
 	if len(d.Reservations) > 0 {
 		r := d.Reservations[0]
 		host, _, _ := strings.Cut(r.Node, ":")
@@ -320,7 +326,8 @@ func reservationLine(d api.Reservations) string {
 
 // workLine returns the progress of the workload.
 func workLine(p picture) string {
-	s := fmt.Sprintf("%s replayed, %gx, %d containers wait", report.Duration(p.work.Virtual.Milliseconds()), p.speed, p.work.Waiting)
+	s := fmt.Sprintf("%s replayed, %gx, %d containers wait", report.Duration(p.work.Virtual.Milliseconds()), p.speed,
+		p.work.Waiting)
 	if p.work.Errors > 0 {
 		s += fmt.Sprintf(", %d errors", p.work.Errors)
 	}
@@ -330,8 +337,10 @@ func workLine(p picture) string {
 // line returns the summary in one line, for an output that is not a terminal.
 func (s *summary) line(p picture) string {
 	t := p.cluster.Totals
-	text := fmt.Sprintf("%s leader=%s term=%d apps run=%d wait=%d ended=%d containers=%d started=%d reservations: %s workload: %s",
-		p.cluster.Verdict.Status, dash(p.cluster.Leader), p.cluster.Term, t.Running, t.Waiting, t.Ended, t.Containers, p.work.Granted, reservationLine(p.reservations), workLine(p))
+	text := fmt.Sprintf(
+		"%s leader=%s term=%d apps run=%d wait=%d ended=%d containers=%d started=%d reservations: %s workload: %s",
+		p.cluster.Verdict.Status, dash(p.cluster.Leader), p.cluster.Term, t.Running, t.Waiting, t.Ended, t.Containers,
+		p.work.Granted, reservationLine(p.reservations), workLine(p))
 	if p.note != "" {
 		text += " " + p.note
 	}
@@ -343,7 +352,8 @@ func queueLine(q verb.FlatQueue, t api.Totals) string {
 	held, pending := share(q.Reserved, t.Total), share(q.Pending, t.Total)
 	used := max(share(q.Used, t.Total)-held, 0)
 	name := output.Cut(strings.Repeat(" ", q.Depth)+q.Name, 16)
-	return fmt.Sprintf("%s%s %s %4.0f%% %4.0f%% %5d %4d", name, strings.Repeat(" ", 16-len([]rune(name))), verb.Bar(used, held, pending, q.AbsCapacity/100),
+	return fmt.Sprintf("%s%s %s %4.0f%% %4.0f%% %5d %4d", name, strings.Repeat(" ", 16-len([]rune(name))),
+		verb.Bar(used, held, pending, q.AbsCapacity/100),
 		used*100, held*100, q.Apps, q.PendingApps+q.NonRunnableApps)
 }
 

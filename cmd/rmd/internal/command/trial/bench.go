@@ -26,7 +26,8 @@ func BenchVerbs() verb.Verb {
 		benchOf(load.Allocations, "measure the full life of containers",
 			"Unmanaged AMs keep asks outstanding, and the simulated nodes run the granted containers. A container counts after its ask, grant, run and completion, when its AM has received the completion and the node has the acknowledgement.",
 			"--conf-dir /etc/hadoop/conf --nodes 500 --masters 50 --duration 1m -o json --yes"),
-		benchOf(load.Latency, "measure the latency from ask to container, one at a time, on an idle cluster", "", "--conf-dir /etc/hadoop/conf"))
+		benchOf(load.Latency, "measure the latency from ask to container, one at a time, on an idle cluster", "",
+			"--conf-dir /etc/hadoop/conf"))
 }
 
 func benchOf(kind load.Kind, usage, long, example string) verb.Verb {
@@ -46,8 +47,10 @@ func benchFlags(kind load.Kind) []cli.Flag {
 		verb.Fill(verb.Files, &cli.StringFlag{Name: "conf-dir", Usage: "directory of Hadoop's files that name the ports"}),
 		&cli.StringFlag{Name: "tracker", Usage: "ResourceTracker ports, HOST:PORT,..."},
 		&cli.IntFlag{Name: "nodes", Usage: "number of simulated nodes", Value: d.Nodes},
-		&cli.IntFlag{Name: "connections", Usage: "number of connections that the nodes share", DefaultText: "one for each node"},
-		&cli.IntFlag{Name: "node-port", Usage: "port in the nodes' ids; concurrent runs need different ports", Value: d.NodePort},
+		&cli.IntFlag{Name: "connections", Usage: "number of connections that the nodes share",
+			DefaultText: "one for each node"},
+		&cli.IntFlag{Name: "node-port", Usage: "port in the nodes' ids; concurrent runs need different ports",
+			Value: d.NodePort},
 		verb.SpanFlag("interval", "pause between two heartbeats of a node; 0: no pause", d.Interval),
 		&cli.IntFlag{Name: "parallel", Usage: "concurrent calls if the interval is 0", DefaultText: "one for each caller"},
 		verb.SpanFlag("warmup", "time before the measurement", d.Warmup),
@@ -101,9 +104,11 @@ func runBench(c *verb.Call, kind load.Kind) error {
 	out, err := load.Run(c.Ctx(), cfg)
 	switch {
 	case errors.Is(err, load.ErrUnreachable):
-		return &clierr.Error{Code: clierr.CodeNoReplica, What: strings.ReplaceAll(err.Error(), "\n", "; "), Do: "check that these are the ResourceManagers' ports", Err: err}
+		return &clierr.Error{Code: clierr.CodeNoReplica, What: strings.ReplaceAll(err.Error(), "\n", "; "),
+			Do: "check that these are the ResourceManagers' ports", Err: err}
 	case errors.Is(err, load.ErrTaken):
-		return &clierr.Error{Code: "NODE_EXISTS", What: err.Error(), Do: "use another --node-port, or wait until the other run ends; nothing was done", Err: err}
+		return &clierr.Error{Code: "NODE_EXISTS", What: err.Error(),
+			Do: "use another --node-port, or wait until the other run ends; nothing was done", Err: err}
 	case errors.Is(err, load.ErrProcess):
 		return clierr.Usagef("write --pids with the ids of running processes", "%v", err)
 	case err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
@@ -114,18 +119,22 @@ func runBench(c *verb.Call, kind load.Kind) error {
 	if err := showBench(c, out); err != nil {
 		return err
 	}
-	if err := page.write(func(w io.Writer, h report.Head) error { return report.WriteBenchHTML(w, h, benchPage(c, out)) }); err != nil {
+	if err := page.write(func(w io.Writer, h report.Head) error {
+		return report.WriteBenchHTML(w, h, benchPage(c, out))
+	}); err != nil {
 		return err
 	}
 	if out.Faults.Total() > 0 {
-		return clierr.New(clierr.CodeCheck, "this is a bug of the ResourceManager or of this program", "containers %s", out.Faults)
+		return clierr.New(clierr.CodeCheck, "this is a bug of the ResourceManager or of this program",
+			"containers %s", out.Faults)
 	}
 	return nil
 }
 
 // mayBench tells the user what the load does to the cluster, and asks for confirmation.
 func mayBench(c *verb.Call, cfg load.Config) error {
-	what := fmt.Sprintf("register %d nodes of 198.18.0.0/15 with the ResourceManager at %s (any application can get containers on them)",
+	what := fmt.Sprintf(
+		"register %d nodes of 198.18.0.0/15 with the ResourceManager at %s (any application can get containers on them)",
 		cfg.Nodes, strings.Join(cfg.Addresses.Tracker, ","))
 	if cfg.Kind != load.Heartbeats {
 		what += fmt.Sprintf(", submit %d applications to queue %s", cfg.Masters, cfg.Queue)
@@ -140,8 +149,10 @@ func benchConfig(c *verb.Call, kind load.Kind) (load.Config, error) {
 	if cfg.Addresses, err = benchAddresses(c, kind); err != nil {
 		return cfg, err
 	}
-	cfg.Nodes, cfg.Connections, cfg.NodePort, cfg.Parallel = c.Int("nodes"), c.Int("connections"), c.Int("node-port"), c.Int("parallel")
-	cfg.Interval, cfg.Warmup, cfg.Duration = c.Span("interval").Duration, c.Span("warmup").Duration, c.Span("duration").Duration
+	cfg.Nodes, cfg.Connections, cfg.NodePort, cfg.Parallel = c.Int("nodes"), c.Int("connections"), c.Int("node-port"),
+		c.Int("parallel")
+	cfg.Interval, cfg.Warmup, cfg.Duration = c.Span("interval").Duration, c.Span("warmup").Duration,
+		c.Span("duration").Duration
 	for _, text := range verb.SplitList(c.String("pids")) {
 		pid, err := strconv.Atoi(text)
 		if err != nil || pid < 1 {
@@ -152,8 +163,10 @@ func benchConfig(c *verb.Call, kind load.Kind) (load.Config, error) {
 	if kind == load.Heartbeats {
 		return cfg, nil
 	}
-	cfg.Queue, cfg.MasterInterval, cfg.NodeContainers = c.String("queue"), c.Span("am-interval").Duration, c.Int("node-containers")
-	cfg.MemoryMB, cfg.VCores, cfg.Run, cfg.Drain = c.Int64("mb"), c.Int64("vcores"), c.Span("run").Duration, c.Span("drain").Duration
+	cfg.Queue, cfg.MasterInterval, cfg.NodeContainers = c.String("queue"), c.Span("am-interval").Duration,
+		c.Int("node-containers")
+	cfg.MemoryMB, cfg.VCores, cfg.Run, cfg.Drain = c.Int64("mb"), c.Int64("vcores"), c.Span("run").Duration,
+		c.Span("drain").Duration
 	if kind == load.Allocations {
 		cfg.Masters, cfg.Batch, cfg.Outstanding = c.Int("masters"), c.Int("batch"), c.Int("outstanding")
 	}
@@ -194,10 +207,12 @@ func addressesOf(hosts []string) (load.Addresses, error) {
 	var d load.Addresses
 	for _, h := range hosts {
 		if _, _, err := net.SplitHostPort(h); err == nil {
-			return d, clierr.Usagef("write --addr HOST for YARN's ports, else --tracker, --scheduler and --client", "%q has one port; three are needed", h)
+			return d, clierr.Usagef("write --addr HOST for YARN's ports, else --tracker, --scheduler and --client",
+				"%q has one port; three are needed", h)
 		}
 		at := func(port string) string { return net.JoinHostPort(strings.Trim(h, "[]"), port) }
-		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, at("8031")), append(d.Scheduler, at("8030")), append(d.Client, at("8032"))
+		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, at("8031")), append(d.Scheduler, at("8030")),
+			append(d.Client, at("8032"))
 	}
 	return d, nil
 }
@@ -219,7 +234,8 @@ func AddressesIn(dir string) (load.Addresses, error) {
 		if err != nil {
 			return d, clierr.New(clierr.CodeFile, "correct the file", "%s: %v", dir, err)
 		}
-		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, a.Tracker.Public), append(d.Scheduler, a.Scheduler.Public), append(d.Client, a.Client.Public)
+		d.Tracker, d.Scheduler, d.Client = append(d.Tracker, a.Tracker.Public), append(d.Scheduler, a.Scheduler.Public),
+			append(d.Client, a.Client.Public)
 	}
 	return d, nil
 }

@@ -25,19 +25,24 @@ func benchPage(c *verb.Call, r *load.Result) *report.Bench {
 	if r.Kind == load.Heartbeats {
 		b.Unit, b.Timed = "heartbeats", "of a heartbeat"
 	} else {
-		b.Lead = fmt.Sprintf("%s simulated nodes and %s AMs on YARN's ports, %.0f s.", output.Count(r.Nodes), output.Count(r.Masters), r.Seconds)
+		b.Lead = fmt.Sprintf("%s simulated nodes and %s AMs on YARN's ports, %.0f s.", output.Count(r.Nodes),
+			output.Count(r.Masters), r.Seconds)
 		rate, times = r.Containers.PerSecond, r.Containers.Grant
 	}
 	millis := func(v float64) string { return fmt.Sprintf("%.2f ms", v) }
-	b.Keys = []report.Fact{{Name: b.Unit + "/s", Value: output.Count(int64(rate + 0.5))}, {Name: "p50", Value: millis(times.P50)}, {Name: "p99", Value: millis(times.P99)}}
+	b.Keys = []report.Fact{{Name: b.Unit + "/s", Value: output.Count(int64(rate + 0.5))},
+		{Name: "p50", Value: millis(times.P50)}, {Name: "p99", Value: millis(times.P99)}}
 	b.Facts = append(slices.Clone(b.Keys), report.Fact{Name: "max", Value: millis(times.Max)},
-		report.Fact{Name: "failovers of callers", Value: output.Count(int(r.Failovers))}, report.Fact{Name: "resyncs", Value: output.Count(int(r.Resyncs))},
+		report.Fact{Name: "failovers of callers", Value: output.Count(int(r.Failovers))},
+		report.Fact{Name: "resyncs", Value: output.Count(int(r.Resyncs))},
 		report.Fact{Name: "faults", Value: output.Count(int(r.Faults.Total())), Note: r.Faults.String()})
 	if r.CPUPerContainer > 0 {
-		b.Facts = append(b.Facts, report.Fact{Name: "CPU per container", Value: fmt.Sprintf("%.1f µs", r.CPUPerContainer), Note: "of the processes in --pids"})
+		b.Facts = append(b.Facts, report.Fact{Name: "CPU per container", Value: fmt.Sprintf("%.1f µs", r.CPUPerContainer),
+			Note: "of the processes in --pids"})
 	}
 	if r.CPUPerHeartbeat > 0 {
-		b.Facts = append(b.Facts, report.Fact{Name: "CPU per heartbeat", Value: fmt.Sprintf("%.1f µs", r.CPUPerHeartbeat), Note: "of the processes in --pids"})
+		b.Facts = append(b.Facts, report.Fact{Name: "CPU per heartbeat", Value: fmt.Sprintf("%.1f µs", r.CPUPerHeartbeat),
+			Note: "of the processes in --pids"})
 	}
 	for _, p := range r.Points {
 		b.Points = append(b.Points, report.Tick(p))
@@ -61,7 +66,8 @@ func elections(c *verb.Call, r *load.Result) []report.Election {
 		for _, f := range failoversAt(c.Ctx(), conf.Value("yarn.resourcemanager.webapp.address."+id, "")) {
 			at := time.UnixMilli(f.AtMillis).Sub(r.Began)
 			if at >= 0 && at.Seconds() <= r.Seconds {
-				byTerm[f.Term] = report.Election{At: at, Took: time.Duration(f.Millis * float64(time.Millisecond)), From: f.OldLeader, To: f.NewLeader, Term: f.Term}
+				byTerm[f.Term] = report.Election{At: at, Took: time.Duration(f.Millis * float64(time.Millisecond)),
+					From: f.OldLeader, To: f.NewLeader, Term: f.Term}
 			}
 		}
 	}

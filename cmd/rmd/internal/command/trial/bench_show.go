@@ -40,7 +40,8 @@ func writeBench(b *strings.Builder, r *load.Result) {
 	}
 	fmt.Fprintf(b, "%s\n\n%-22s%12s%12s%10s%10s%10s\n", head, "", "COUNT", "PER SECOND", "P50 MS", "P99 MS", "MAX MS")
 	calls := func(name string, x load.Calls) {
-		fmt.Fprintf(b, "%-22s%12s%12s%s\n", name, output.Count(x.Count), output.Count(int64(x.PerSecond+0.5)), millis3(x.Times))
+		fmt.Fprintf(b, "%-22s%12s%12s%s\n", name, output.Count(x.Count), output.Count(int64(x.PerSecond+0.5)),
+			millis3(x.Times))
 	}
 	times := func(name string, t load.Times) {
 		fmt.Fprintf(b, "%-22s%12s%12s%s\n", name, output.Count(t.Count), "", millis3(t))
@@ -50,7 +51,8 @@ func writeBench(b *strings.Builder, r *load.Result) {
 		calls("allocates", *r.Allocates)
 	}
 	if l := r.Containers; l != nil {
-		calls("containers", load.Calls{Times: load.Times{Count: l.Done, P50: l.Life.P50, P99: l.Life.P99, Max: l.Life.Max}, PerSecond: l.PerSecond})
+		calls("containers", load.Calls{Times: load.Times{Count: l.Done, P50: l.Life.P50, P99: l.Life.P99, Max: l.Life.Max},
+			PerSecond: l.PerSecond})
 		times("  ask to granted", l.Grant)
 		times("  completed to AM", l.Told)
 	}
@@ -59,7 +61,8 @@ func writeBench(b *strings.Builder, r *load.Result) {
 	if r.Allocates != nil {
 		errs += r.Allocates.Errors
 	}
-	fmt.Fprintf(b, "\nerrors %d, late heartbeats %d, failovers %d, resyncs %d, AMs registered again %d\n", errs, r.Heartbeats.Late, r.Failovers, r.Resyncs, r.Reregistered)
+	fmt.Fprintf(b, "\nerrors %d, late heartbeats %d, failovers %d, resyncs %d, AMs registered again %d\n", errs,
+		r.Heartbeats.Late, r.Failovers, r.Resyncs, r.Reregistered)
 	if r.LastError != "" && errs+r.Failovers+r.Resyncs > 0 {
 		fmt.Fprintln(b, verb.Fold("last error: "+strings.ReplaceAll(output.Cut(r.LastError, 300), "\n", " "), verb.HelpWidth))
 	}
@@ -86,7 +89,8 @@ func millis3(t load.Times) string {
 func writeBenchUse(b *strings.Builder, r *load.Result) {
 	fmt.Fprintf(b, "\n%-22s%12s%12s%10s%10s\n", "PROCESS", "CPU S", "CORES", "RSS", "BEFORE")
 	row := func(name string, p load.Process) {
-		fmt.Fprintf(b, "%-22s%12.2f%12.2f%10s%10s\n", output.Cut(name, 21), p.CPUSeconds, p.CPUSeconds/max(r.Seconds, 1e-9), output.Bytes(uint64(p.RSSAfter)), output.Bytes(uint64(p.RSSBefore)))
+		fmt.Fprintf(b, "%-22s%12.2f%12.2f%10s%10s\n", output.Cut(name, 21), p.CPUSeconds, p.CPUSeconds/max(r.Seconds, 1e-9),
+			output.Bytes(uint64(p.RSSAfter)), output.Bytes(uint64(p.RSSBefore)))
 	}
 	for _, p := range r.Processes {
 		row(fmt.Sprintf("%s %d", p.Name, p.PID), p)

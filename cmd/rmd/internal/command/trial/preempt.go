@@ -17,17 +17,21 @@ import (
 
 // PreemptVerb returns the command that shows what preemption does and would do.
 func PreemptVerb() verb.Verb {
-	return verb.Verb{Name: "preempt", Usage: "show what preemption would do now, or would have done, and which warnings stand", Flags: append([]cli.Flag{
-		&cli.BoolFlag{Name: "dry-run", Usage: "what the next round would do; no command preempts, the leader does in its rounds"},
-		&cli.StringFlag{Name: "over", Usage: "what preemption would have done since this age (24h) or time (15:04, 2006-01-02T15:04:05Z)"},
-		&cli.StringFlag{Name: "until", Usage: "with --over: the end, as an age or a time", DefaultText: "now"},
-	}, verb.WatchFlags()...),
+	return verb.Verb{Name: "preempt",
+		Usage: "show what preemption would do now, or would have done, and which warnings stand", Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "dry-run",
+				Usage: "what the next round would do; no command preempts, the leader does in its rounds"},
+			&cli.StringFlag{Name: "over",
+				Usage: "what preemption would have done since this age (24h) or time (15:04, 2006-01-02T15:04:05Z)"},
+			&cli.StringFlag{Name: "until", Usage: "with --over: the end, as an age or a time", DefaultText: "now"},
+		}, verb.WatchFlags()...),
 		Long: "--dry-run shows what each leaf queue is guaranteed, uses and is entitled to, and what the next round may take from it; " +
 			"the warnings that stand, with their deadlines; and what a round would decide now: which containers it would warn, for which application, and why. " +
 			"The round runs on a copy of the state and changes nothing. It also runs where preemption is off.\n" +
 			"--over plays a part of the past again on a copy of the state: what applications asked for then, and how long their containers ran, without preemption, " +
 			"with the selector planned, and with YARN's. A replica can go back as far as its log and snapshots do. This needs the role operator.",
-		Examples: []string{"rmd preempt --dry-run", "rmd preempt --dry-run --watch", "rmd preempt --over 24h", "rmd preempt --over 14:00 --until 15:30 -o json"},
+		Examples: []string{"rmd preempt --dry-run", "rmd preempt --dry-run --watch", "rmd preempt --over 24h",
+			"rmd preempt --over 14:00 --until 15:30 -o json"},
 		Run: func(c *verb.Call) error {
 			switch over := c.String("over") != ""; {
 			case over && (c.Bool("dry-run") || c.Bool("watch")):
@@ -37,7 +41,8 @@ func PreemptVerb() verb.Verb {
 			case c.String("until") != "":
 				return clierr.Usagef("write --over 24h", "--until is the end of what --over begins")
 			case !c.Bool("dry-run"):
-				return clierr.Usagef("write rmd preempt --dry-run, or --over 24h", "no command preempts: the leader does, if preemption is on")
+				return clierr.Usagef("write rmd preempt --dry-run, or --over 24h",
+					"no command preempts: the leader does, if preemption is on")
 			}
 			o, err := c.Options()
 			if err != nil {
@@ -60,7 +65,9 @@ var preemptionColumns = output.List[api.PreemptionQueue]{
 		{Head: "ENTITLED", Text: func(q api.PreemptionQueue) string { return q.Entitled }, Shrink: true},
 		{Head: "RESERVED", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Reserved }, Shrink: true},
 		{Head: "PENDING", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Pending }, Shrink: true},
-		{Head: "GIVES", Text: func(q api.PreemptionQueue) string { return amountOrDash(q.Gives, q.GivesAmount) }, Shrink: true},
+		{Head: "GIVES", Text: func(q api.PreemptionQueue) string {
+			return amountOrDash(q.Gives, q.GivesAmount)
+		}, Shrink: true},
 	},
 }
 
@@ -94,7 +101,8 @@ func writePreemption(w io.Writer, d api.Preemption, o output.Options, width int)
 	l := &verb.Labelled{Width: width}
 	l.Fold("", d.Text)
 	if d.Selector != "" {
-		l.Fold("", fmt.Sprintf("selector %s; a round every %s; a container ends %s after its warning", d.Selector, output.Millis(d.IntervalMillis), output.Millis(d.MaxWaitMillis)))
+		l.Fold("", fmt.Sprintf("selector %s; a round every %s; a container ends %s after its warning", d.Selector,
+			output.Millis(d.IntervalMillis), output.Millis(d.MaxWaitMillis)))
 	}
 	fmt.Fprintln(w, strings.TrimRight(l.B.String(), "\n"))
 	if len(d.Queues) > 0 {
@@ -122,7 +130,8 @@ func writePreemption(w io.Writer, d api.Preemption, o output.Options, width int)
 			l.Fold("    ", work.PreemptionContainerText(c.PreemptionContainer)+": "+c.Cause)
 		}
 	}
-	l.Fold("", "since the cluster began: "+causesText("preempted", d.Totals.Preempted)+"; "+causesText("warnings withdrawn", d.Totals.Withdrawn)+"; "+causesText("preempted in vain", d.Totals.Unused))
+	l.Fold("", "since the cluster began: "+causesText("preempted", d.Totals.Preempted)+"; "+
+		causesText("warnings withdrawn", d.Totals.Withdrawn)+"; "+causesText("preempted in vain", d.Totals.Unused))
 	_, err := io.WriteString(w, l.B.String())
 	return err
 }

@@ -70,7 +70,8 @@ func longPost(c *verb.Call, path string, in any, timeout time.Duration) ([]byte,
 	if c.Program.ErrTerminal && !c.Quiet() {
 		defer working(c.Program.Err, "the replica plays this time again")()
 	}
-	a, err := cl.Do(ctx, client.Request{Method: http.MethodPost, Path: path, Body: body, ContentType: "application/json", Silence: timeout})
+	a, err := cl.Do(ctx, client.Request{Method: http.MethodPost, Path: path, Body: body, ContentType: "application/json",
+		Silence: timeout})
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,8 @@ func writePreview(c *verb.Call, w io.Writer, d api.PreemptionPreview) error {
 		return err
 	}
 	l := &verb.Labelled{Width: c.Cut()}
-	l.Fold("", fmt.Sprintf("%s to %s, entries %d to %d of the log of replica %s", output.Time(d.FromMillis), output.Time(d.ToMillis), d.FromIndex, d.ToIndex, d.Replica))
+	l.Fold("", fmt.Sprintf("%s to %s, entries %d to %d of the log of replica %s", output.Time(d.FromMillis),
+		output.Time(d.ToMillis), d.FromIndex, d.ToIndex, d.Replica))
 	l.Fold("", d.Text)
 	l.B.WriteString("\n" + previewTable(d.Runs) + "\n")
 	if _, err := io.WriteString(w, l.B.String()); err != nil {

@@ -86,7 +86,8 @@ const maxCopies = 1000
 func ReplayVerb() verb.Verb {
 	compared, copied := comparedWith()
 	return verb.Verb{
-		Name: "replay", Usage: "replay a recorded workload and report its waiting times", Args: strings.Join(verb.WordsOf(verb.BuiltinTraces), "|") + "|FILE", Min: 1, Max: 1,
+		Name: "replay", Usage: "replay a recorded workload and report its waiting times",
+		Args: strings.Join(verb.WordsOf(verb.BuiltinTraces), "|") + "|FILE", Min: 1, Max: 1,
 		Long: "\"demo\" is a trace that this program contains: 1,192 applications of one day of a GPU cluster, on four nodes.\n" +
 			"\"google-like\" and \"philly-like\" are generated from --seed: lines in them are deep.\n" +
 			"It uses a private cluster of three replicas. With --addr it uses a running cluster, in real time and after " +
@@ -94,21 +95,29 @@ func ReplayVerb() verb.Verb {
 			"It refuses to use a node that the cluster already has. $RMD_ADDR alone does not select a running cluster.\n" +
 			"Formats: " + strings.Join(trace.Formats(), ", ") + ".",
 		Flags: []cli.Flag{
-			verb.OneOf(&cli.StringFlag{Name: "format", Usage: ": format of the file", Value: trace.FormatAuto}, verb.PlainWords(trace.Formats()...)...),
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes", DefaultText: "the nodes of the trace"}),
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the queues", DefaultText: "derived from the trace"}),
-			verb.Fill(verb.Fixed(verb.PlainWords("max")), &cli.StringFlag{Name: "speed", Usage: "trace time over real time, or max for as fast as the cluster answers", Value: "max"}),
+			verb.OneOf(&cli.StringFlag{Name: "format", Usage: ": format of the file", Value: trace.FormatAuto},
+				verb.PlainWords(trace.Formats()...)...),
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes",
+				DefaultText: "the nodes of the trace"}),
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "queues", Usage: "Hadoop file or directory with the queues",
+				DefaultText: "derived from the trace"}),
+			verb.Fill(verb.Fixed(verb.PlainWords("max")),
+				&cli.StringFlag{Name: "speed", Usage: "trace time over real time, or max for as fast as the cluster answers",
+					Value: "max"}),
 			&cli.Float64Flag{Name: "load", Usage: "factor by which arrivals are faster", Value: 1},
 			&cli.Int64Flag{Name: "seed", Usage: "seed of generated values", Value: 1},
 			&cli.IntFlag{Name: "limit", Usage: "maximum number of applications", DefaultText: "all"},
 			&cli.IntFlag{Name: "replicas", Usage: "replicas of the private cluster", Value: 3},
 			verb.OneOf(&cli.StringFlag{Name: "compare"}, compared...),
-			&cli.IntFlag{Name: "copies", Usage: "with --compare " + strings.Join(copied, " and ") + ": copies of the trace, in which applications arrive a few seconds later, 1 to 1000", Value: 1},
-			&cli.StringSliceFlag{Name: "shadow", Usage: "with --compare shadow: KEY=VALUE of the shadow", DefaultText: "the same queues"},
+			&cli.IntFlag{Name: "copies", Usage: "with --compare " + strings.Join(copied, " and ") +
+				": copies of the trace, in which applications arrive a few seconds later, 1 to 1000", Value: 1},
+			&cli.StringSliceFlag{Name: "shadow", Usage: "with --compare shadow: KEY=VALUE of the shadow",
+				DefaultText: "the same queues"},
 			verb.OneOf(&cli.StringFlag{Name: "scheduling", Value: "eager"}, verb.PlainWords("eager", "heartbeat")...),
 			reportFlag(), verb.YesFlag(),
 		},
-		Examples: []string{"rmd replay demo --compare no-reservations --report page.html", "rmd replay trace.csv --addr rm1:8088 --speed 60 --yes"},
+		Examples: []string{"rmd replay demo --compare no-reservations --report page.html",
+			"rmd replay trace.csv --addr rm1:8088 --speed 60 --yes"},
 		Complete: []verb.Source{verb.DemoOrFiles},
 		Run:      runReplay,
 	}
@@ -150,7 +159,8 @@ func runReplay(c *verb.Call) error {
 }
 
 // compareWith returns a comparison that measures in virtual time and writes what it measured.
-func compareWith[T any](measure func(context.Context, replay.Options) (T, error), text, document func(io.Writer, T) error) func(*verb.Call, replay.Options) error {
+func compareWith[T any](measure func(context.Context, replay.Options) (T, error), text,
+	document func(io.Writer, T) error) func(*verb.Call, replay.Options) error {
 	return func(c *verb.Call, o replay.Options) error {
 		bar := progressBar(c, &o)
 		out, err := measure(c.Ctx(), o)
@@ -158,7 +168,8 @@ func compareWith[T any](measure func(context.Context, replay.Options) (T, error)
 		if err != nil {
 			return err
 		}
-		return writeRuns(c, func(w io.Writer) error { return text(w, out) }, func(w io.Writer) error { return document(w, out) })
+		return writeRuns(c, func(w io.Writer) error { return text(w, out) },
+			func(w io.Writer) error { return document(w, out) })
 	}
 }
 
@@ -175,11 +186,12 @@ func compareShadow(c *verb.Call, o replay.Options) error {
 	measure := func(ctx context.Context, o replay.Options) (*replay.ShadowRun, error) {
 		return replay.MeasureShadow(ctx, o, list)
 	}
-	return compareWith(measure, func(w io.Writer, run *replay.ShadowRun) error { return writeShadowRun(c, w, run) }, func(w io.Writer, run *replay.ShadowRun) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(run)
-	})(c, o)
+	return compareWith(measure, func(w io.Writer, run *replay.ShadowRun) error { return writeShadowRun(c, w, run) },
+		func(w io.Writer, run *replay.ShadowRun) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(run)
+		})(c, o)
 }
 
 // writeShadowRun prints the cluster and the shadow. If the configurations differ, it also prints
@@ -194,7 +206,8 @@ func writeShadowRun(c *verb.Call, w io.Writer, run *replay.ShadowRun) error {
 	fmt.Fprintln(w)
 	var rows []shadowRow
 	for i, q := range run.Beside.Queues {
-		rows = append(rows, shadowRow{q.Path, "cluster", q.Cluster}, shadowRow{q.Path, "shadow", q.Shadow}, shadowRow{q.Path, "actual", run.Actual.Queues[i].Cluster})
+		rows = append(rows, shadowRow{q.Path, "cluster", q.Cluster}, shadowRow{q.Path, "shadow", q.Shadow},
+			shadowRow{q.Path, "actual", run.Actual.Queues[i].Cluster})
 	}
 	return writeShadowRows(c, w, rows)
 }
@@ -220,14 +233,16 @@ func writeRuns(c *verb.Call, text, document func(io.Writer) error) error {
 
 // replayOptions reads the flags, the trace and the nodes.
 func replayOptions(c *verb.Call) (replay.Options, error) {
-	o := replay.Options{Seed: c.Int64("seed"), Limit: c.Int("limit"), Replicas: c.Int("replicas"), Copies: c.Int("copies"), Scheduling: c.String("scheduling"), AM: true, Version: c.Program.Version}
+	o := replay.Options{Seed: c.Int64("seed"), Limit: c.Int("limit"), Replicas: c.Int("replicas"), Copies: c.Int("copies"),
+		Scheduling: c.String("scheduling"), AM: true, Version: c.Program.Version}
 	if o.Replicas < 1 || o.Replicas > 7 {
 		return o, clierr.Usagef("write --replicas 3", "the number of replicas, %d, is not 1 to 7", o.Replicas)
 	}
 	k := chosen(c)
 	_, copied := comparedWith()
 	if o.Copies < 1 || o.Copies > maxCopies || o.Copies > 1 && !k.copies {
-		return o, clierr.Usagef("write --compare backfill --copies 20", "--copies is a number of 1 to %d, and only for --compare %s", maxCopies, verb.Alternatives(copied))
+		return o, clierr.Usagef("write --compare backfill --copies 20",
+			"--copies is a number of 1 to %d, and only for --compare %s", maxCopies, verb.Alternatives(copied))
 	}
 	o.Without = k.name == noReservations
 	if k.name == compareNodes && c.IsSet("scheduling") {
@@ -256,7 +271,8 @@ func replayOptions(c *verb.Call) (replay.Options, error) {
 			o.Speed = 1
 		}
 		if c.IsSet("queues") || c.IsSet("replicas") || c.IsSet("scheduling") {
-			return o, clierr.Usagef("omit --addr to use a private cluster", "--queues, --replicas and --scheduling need a private cluster")
+			return o, clierr.Usagef("omit --addr to use a private cluster",
+				"--queues, --replicas and --scheduling need a private cluster")
 		}
 		if o.Without {
 			return o, clierr.Usagef("omit --addr to use a private cluster", "--compare needs a private cluster")
@@ -280,7 +296,8 @@ func replayOptions(c *verb.Call) (replay.Options, error) {
 	if o.Nodes, from, err = replay.NodesFor(c.String("nodes"), path, o.Trace); err != nil {
 		return o, traceError(err)
 	}
-	c.PrintMessage("%d applications of %s (%s), %d nodes of %s", len(o.Trace.Jobs), path, o.Trace.Format, len(o.Nodes), from)
+	c.PrintMessage("%d applications of %s (%s), %d nodes of %s", len(o.Trace.Jobs), path, o.Trace.Format,
+		len(o.Nodes), from)
 	if q := c.String("queues"); q != "" {
 		if o.Queues, err = conf.ReadProperties(q); err != nil {
 			return o, err
@@ -293,7 +310,8 @@ func replayOptions(c *verb.Call) (replay.Options, error) {
 // traceError adds an error code to the error of a trace or of a node list.
 func traceError(err error) error {
 	if errors.Is(err, trace.ErrBadTrace) || errors.Is(err, trace.ErrUnknownFormat) {
-		return &clierr.Error{Code: clierr.CodeTrace, What: err.Error(), Do: "correct the file; nothing was replayed", Err: err}
+		return &clierr.Error{Code: clierr.CodeTrace, What: err.Error(),
+			Do: "correct the file; nothing was replayed", Err: err}
 	}
 	return err
 }
@@ -319,18 +337,23 @@ func mayReplay(c *verb.Call, o *replay.Options) error {
 		return err
 	}
 	if lacks := lackingQueues(o.Trace.Queues, queues.Root); len(lacks) > 0 {
-		return clierr.New("NO_SUCH_QUEUE", "add it with \"rmd conf apply\", or omit --addr: a private cluster gets the queues of the trace",
-			"the trace submits to %s; cluster %s has no such leaf queue; nothing was done", strings.Join(lacks, ", "), d.ClusterID)
+		return clierr.New("NO_SUCH_QUEUE",
+			"add it with \"rmd conf apply\", or omit --addr: a private cluster gets the queues of the trace",
+			"the trace submits to %s; cluster %s has no such leaf queue; nothing was done",
+			strings.Join(lacks, ", "), d.ClusterID)
 	}
 	var known api.Nodes
 	if _, err := c.Get(c.Ctx(), "/v1/nodes", nil, &known); err != nil {
 		return err
 	}
 	if taken := takenNodes(*o, known.Nodes); len(taken) > 0 {
-		return clierr.New("NODE_EXISTS", "give the replay's nodes other names with --nodes FILE, or omit --addr to use a private cluster",
-			"cluster %s already has %d of the replay's %d nodes, for instance %s; nothing was done", d.ClusterID, len(taken), len(o.Nodes), taken[0])
+		return clierr.New("NODE_EXISTS",
+			"give the replay's nodes other names with --nodes FILE, or omit --addr to use a private cluster",
+			"cluster %s already has %d of the replay's %d nodes, for instance %s; nothing was done", d.ClusterID, len(taken),
+			len(o.Nodes), taken[0])
 	}
-	return c.Confirm(d.ClusterID, "register %d simulated nodes with cluster %s at %s (any application can get containers on them), and submit %d applications that compete with its own",
+	return c.Confirm(d.ClusterID,
+		"register %d simulated nodes with cluster %s at %s (any application can get containers on them), and submit %d applications that compete with its own",
 		len(o.Nodes), d.ClusterID, strings.Join(o.Addrs, ","), len(o.Trace.Jobs))
 }
 
@@ -419,8 +442,10 @@ func (b *replayBar) show(run string, p workload.Progress) {
 			name = "replaying"
 		}
 		b.bar = progressbar.NewOptions(b.total,
-			progressbar.OptionSetWriter(b.c.Program.Err), progressbar.OptionSetWidth(20), progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionSetDescription(fmt.Sprintf("%-20s", name)), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetWriter(b.c.Program.Err), progressbar.OptionSetWidth(20),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetDescription(fmt.Sprintf("%-20s", name)), progressbar.OptionShowCount(),
+			progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionEnableColorCodes(false))
 	}
 	_ = b.bar.Set(min(int(p.Finished+p.Failed+p.Refused), b.total)) // a failure to draw the bar does not matter

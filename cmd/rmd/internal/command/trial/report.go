@@ -17,7 +17,8 @@ import (
 
 // reportFlag is the flag of commands that measure something over time.
 func reportFlag() cli.Flag {
-	return verb.Fill(verb.Files, &cli.StringFlag{Name: "report", Usage: "also write an HTML report with plots to this file"})
+	return verb.Fill(verb.Files, &cli.StringFlag{Name: "report",
+		Usage: "also write an HTML report with plots to this file"})
 }
 
 // reportPage is the page of --report. It is opened before the measurement, so that a path that

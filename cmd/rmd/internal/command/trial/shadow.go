@@ -28,7 +28,8 @@ func ShadowVerbs() verb.Verb {
 }
 
 func shadowStart() verb.Verb {
-	return verb.Verb{Name: "start", Usage: "run another configuration on a follower", Args: "FILE | DIR | KEY=VALUE…", Min: 1, Max: -1,
+	return verb.Verb{Name: "start", Usage: "run another configuration on a follower", Args: "FILE | DIR | KEY=VALUE…",
+		Min: 1, Max: -1,
 		Flags: []cli.Flag{
 			verb.SpanFlag("behind", "how far it stays behind the log once it differs", 10*time.Minute),
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of container lengths that are not known in time", Value: 1},
@@ -36,7 +37,8 @@ func shadowStart() verb.Verb {
 		Long: "Runs a file of queues, or the current configuration with some keys changed, on what happens in the cluster. A follower does so, on a copy of its state: " +
 			"nothing is written to the log, and nobody gets a container of it. Of several addresses it takes the first whose replica does not lead. " +
 			"A KEY that begins with root. stands for yarn.scheduler.capacity.root.…; KEY= deletes a key.",
-		Examples: []string{"rmd shadow start capacity-scheduler.xml", "rmd shadow start root.train.capacity=40 root.batch.capacity=10 --behind 1h"},
+		Examples: []string{"rmd shadow start capacity-scheduler.xml",
+			"rmd shadow start root.train.capacity=40 root.batch.capacity=10 --behind 1h"},
 		Complete: []verb.Source{verb.KeysAssignedOrFiles},
 		Run: func(c *verb.Call) error {
 			in, err := wantedShadow(c)
@@ -52,13 +54,15 @@ func shadowStart() verb.Verb {
 }
 
 func shadowStatus() verb.Verb {
-	return verb.Verb{Name: "status", Usage: "say whether a shadow runs, where, and whether it differs from the cluster", Flags: verb.WatchFlags(),
+	return verb.Verb{Name: "status", Usage: "say whether a shadow runs, where, and whether it differs from the cluster",
+		Flags:    verb.WatchFlags(),
 		Examples: []string{"rmd shadow status"},
 		Run:      func(c *verb.Call) error { return watchShadow(c, writeShadowStatus) }}
 }
 
 func shadowReport() verb.Verb {
-	return verb.Verb{Name: "report", Usage: "compare waits, use, preemptions and fairness of each queue", Flags: verb.WatchFlags(),
+	return verb.Verb{Name: "report", Usage: "compare waits, use, preemptions and fairness of each queue",
+		Flags: verb.WatchFlags(),
 		Long: "Shows each leaf queue in the cluster and in the shadow, since the shadow began. Once the shadow goes its own way its figures are estimates. " +
 			"OWED is the part of the guarantee that the queue wanted and did not have, as a mean over the time. The page /ui/shadow has the plots.",
 		Examples: []string{"rmd shadow report --watch", "rmd shadow report -o json"},

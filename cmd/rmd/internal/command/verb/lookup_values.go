@@ -26,7 +26,8 @@ func DemoOrFiles(l *Lookup) []Candidate {
 }
 
 // BuiltinTraces are the traces that need no file.
-var BuiltinTraces = []Candidate{{trace.Demo, "one day of a GPU cluster"}, {trace.GoogleLike, "generated: CPU jobs of three classes"}, {trace.PhillyLike, "generated: GPU jobs of five teams"}}
+var BuiltinTraces = []Candidate{{trace.Demo, "one day of a GPU cluster"},
+	{trace.GoogleLike, "generated: CPU jobs of three classes"}, {trace.PhillyLike, "generated: GPU jobs of five teams"}}
 
 // ask reads a document for completion. If the cluster does not answer, the document is empty.
 func ask[T any](l *Lookup, path string, q url.Values) (d T) {
@@ -123,7 +124,8 @@ func AccessTokens(l *Lookup) (out []Candidate) {
 // Versions has the versions of the queue configuration.
 func Versions(l *Lookup) (out []Candidate) {
 	for _, v := range ask[api.ConfVersions](l, "/v1/conf/versions", nil).Versions {
-		out = append(out, Candidate{output.Number(v.Version), strings.TrimSpace(output.Time(v.AtMillis) + " " + v.Author + " " + v.Comment)})
+		out = append(out, Candidate{output.Number(v.Version),
+			strings.TrimSpace(output.Time(v.AtMillis) + " " + v.Author + " " + v.Comment)})
 	}
 	return out
 }

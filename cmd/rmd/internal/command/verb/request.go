@@ -40,7 +40,8 @@ func (c *Call) Post(path, name string, body any, format string, args ...any) err
 
 // Pages reads a paged list, up to most objects (0: all). The document has the form of one page with
 // all objects.
-func Pages[T any](ctx context.Context, c *Call, path, field string, q url.Values, most int, decode func([]byte) ([]T, string, error)) (Fetched[T], error) {
+func Pages[T any](ctx context.Context, c *Call, path, field string, q url.Values, most int,
+	decode func([]byte) ([]T, string, error)) (Fetched[T], error) {
 	var out Fetched[T]
 	cl, err := c.Client()
 	if err != nil {

@@ -140,13 +140,15 @@ func WriteCompact(w io.Writer, doc []byte) error {
 
 // Options reads the flags that control how a list is shown.
 func (c *Call) Options() (output.Options, error) {
-	o := output.Options{Format: c.Format(), Columns: c.StringSlice("columns"), Sort: c.String("sort"), Filters: c.StringSlice("filter"), Quiet: c.Quiet()}
+	o := output.Options{Format: c.Format(), Columns: c.StringSlice("columns"), Sort: c.String("sort"),
+		Filters: c.StringSlice("filter"), Quiet: c.Quiet()}
 	if c.Program.OutTerminal {
 		o.Width = c.Program.Width
 	}
 	o.Note = func(text string) { c.PrintMessage("%s", text) }
 	if o.Format.Machine() && o.Shaped() {
-		return o, clierr.Usagef("use -o table, wide, name or jsonl with them", "--columns, --sort and --filter do not go with -o %s, which is the REST document unchanged", o.Format)
+		return o, clierr.Usagef("use -o table, wide, name or jsonl with them",
+			"--columns, --sort and --filter do not go with -o %s, which is the REST document unchanged", o.Format)
 	}
 	if (o.Format == output.Name || o.Format == output.JSONL) && len(o.Columns) > 0 {
 		return o, clierr.Usagef("use -o table or wide", "--columns does not go with -o %s", o.Format)

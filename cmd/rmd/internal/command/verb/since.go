@@ -13,7 +13,8 @@ var sinceForms = []struct {
 	layout string
 	today  bool
 }{
-	{time.RFC3339, false}, {"2006-01-02T15:04:05", false}, {"2006-01-02 15:04:05", false}, {"2006-01-02 15:04", false}, {"2006-01-02", false},
+	{time.RFC3339, false}, {"2006-01-02T15:04:05", false}, {"2006-01-02 15:04:05", false}, {"2006-01-02 15:04", false},
+	{"2006-01-02", false},
 	{"15:04:05", true}, {"15:04", true},
 }
 
@@ -47,5 +48,6 @@ func ParseSince(flag, text string, now time.Time) (int64, error) {
 		}
 		return t.UnixMilli(), nil
 	}
-	return 0, clierr.Usagef("write "+flag+" 10m, 15:04 or 2006-01-02T15:04:05Z", "%q is neither a duration nor a time", text)
+	return 0, clierr.Usagef("write "+flag+" 10m, 15:04 or 2006-01-02T15:04:05Z",
+		"%q is neither a duration nor a time", text)
 }

@@ -70,7 +70,8 @@ func (l *Labelled) Line(label, format string, args ...any) {
 func (l *Labelled) Fold(lead, text string) {
 	pad := strings.Repeat(" ", utf8.RuneCountInString(lead))
 	for _, word := range strings.Fields(output.Printable(text)) {
-		if l.Width > 0 && strings.TrimSpace(lead) != "" && lead != pad && utf8.RuneCountInString(lead)+utf8.RuneCountInString(word) > l.Width {
+		if l.Width > 0 && strings.TrimSpace(lead) != "" && lead != pad &&
+			utf8.RuneCountInString(lead)+utf8.RuneCountInString(word) > l.Width {
 			l.B.WriteString(strings.TrimRight(lead, " ") + "\n")
 			lead = pad
 		}

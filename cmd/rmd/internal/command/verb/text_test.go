@@ -35,7 +35,8 @@ func TestPackKeepsPartsWhole(t *testing.T) {
 }
 
 func TestSpanIsShort(t *testing.T) {
-	for d, want := range map[time.Duration]string{time.Hour: "1h", 30 * time.Second: "30s", 90 * time.Second: "1m30s", 2 * time.Minute: "2m"} {
+	for d, want := range map[time.Duration]string{time.Hour: "1h", 30 * time.Second: "30s", 90 * time.Second: "1m30s",
+		2 * time.Minute: "2m"} {
 		if got := (&span{d}).String(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -17,7 +17,9 @@ const TokenMax = 4096
 // TokenFileFlag names a file with an access token. "cluster join" has a flag of the same name for
 // its join token. With that command, this flag must be before the word "cluster".
 func (p *Program) TokenFileFlag() cli.Flag {
-	return Fill(Files, &cli.StringFlag{Name: "token-file", Usage: "file with an access token; $RMD_TOKEN can contain the token itself [$RMD_TOKEN_FILE]", Destination: &p.tokenFile, Value: p.env("RMD_TOKEN_FILE")})
+	return Fill(Files, &cli.StringFlag{Name: "token-file",
+		Usage:       "file with an access token; $RMD_TOKEN can contain the token itself [$RMD_TOKEN_FILE]",
+		Destination: &p.tokenFile, Value: p.env("RMD_TOKEN_FILE")})
 }
 
 func (p *Program) env(name string) string {
@@ -36,10 +38,12 @@ func (p *Program) accessToken() (string, error) {
 	}
 	b, err := ReadFile(file, TokenMax)
 	if err != nil {
-		return "", clierr.New(clierr.CodeFile, "name a file that contains an access token", "cannot read the access token: %v", err)
+		return "", clierr.New(clierr.CodeFile, "name a file that contains an access token",
+			"cannot read the access token: %v", err)
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
-		return "", clierr.New(clierr.CodeFile, "name a file that contains only an access token", "%s contains no access token", file)
+		return "", clierr.New(clierr.CodeFile, "name a file that contains only an access token",
+			"%s contains no access token", file)
 	}
 	return checkToken(file, string(b))
 }
@@ -71,7 +75,8 @@ func checkToken(from, text string) (string, error) {
 	token := strings.TrimSpace(text)
 	for _, r := range token {
 		if r <= ' ' || r > '~' {
-			return "", clierr.Usagef("use the token alone, as \"rmd access token create -q\" prints it", "the content of %s is not an access token", from)
+			return "", clierr.Usagef("use the token alone, as \"rmd access token create -q\" prints it",
+				"the content of %s is not an access token", from)
 		}
 	}
 	return token, nil

@@ -188,7 +188,8 @@ func (c *Call) tellAge(a *client.Answer) {
 func (c *Call) SingleClient() (*client.Client, error) {
 	cl, err := c.Client()
 	if err == nil && len(cl.Addrs()) != 1 {
-		return nil, clierr.Usagef("name only that replica with --addr", "%q acts on one replica, but --addr names %d", c.Path, len(cl.Addrs()))
+		return nil, clierr.Usagef("name only that replica with --addr", "%q acts on one replica, but --addr names %d", c.Path,
+			len(cl.Addrs()))
 	}
 	return cl, err
 }

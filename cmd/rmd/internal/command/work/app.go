@@ -41,20 +41,40 @@ var appColumns = output.List[api.App]{
 		{Head: "STATE", Text: func(a api.App) string { return a.State }},
 		{Head: "QUEUE", Text: func(a api.App) string { return a.Queue }, Shrink: true},
 		{Head: "USER", Text: func(a api.App) string { return a.User }, Shrink: true},
-		{Head: "LIVE", Text: func(a api.App) string { return output.Number(a.Containers) }, Key: func(a api.App) float64 { return float64(a.Containers) }, Right: true},
-		{Head: "ASKS", Text: func(a api.App) string { return output.Number(a.Outstanding) }, Key: func(a api.App) float64 { return float64(a.Outstanding) }, Right: true},
+		{Head: "LIVE", Text: func(a api.App) string {
+			return output.Number(a.Containers)
+		}, Key: func(a api.App) float64 { return float64(a.Containers) }, Right: true},
+		{Head: "ASKS", Text: func(a api.App) string {
+			return output.Number(a.Outstanding)
+		}, Key: func(a api.App) float64 { return float64(a.Outstanding) }, Right: true},
 		{Head: "WAIT", Text: waitedText, Key: func(a api.App) float64 { return float64(a.WaitingMillis) }, Right: true},
 		{Head: "NAME", Text: func(a api.App) string { return a.Name }, Shrink: true, Spare: true},
 		{Head: "WHY", Text: func(a api.App) string { return a.WhyText }, Shrink: true, Spare: true},
 		{Head: "TYPE", Wide: true, Text: func(a api.App) string { return a.Type }},
-		{Head: "PRIORITY", Wide: true, Text: func(a api.App) string { return output.Number(a.Priority) }, Key: func(a api.App) float64 { return float64(a.Priority) }, Right: true},
+		{Head: "PRIORITY", Wide: true, Text: func(a api.App) string {
+			return output.Number(a.Priority)
+		}, Key: func(a api.App) float64 { return float64(a.Priority) }, Right: true},
 		{Head: "FINAL", Wide: true, Text: func(a api.App) string { return a.FinalStatus }},
 		{Head: "ATTEMPT", Wide: true, Text: func(a api.App) string { return a.AttemptState }},
-		{Head: "USED", Wide: true, Text: func(a api.App) string { return a.Used.String() }, Key: func(a api.App) float64 { return float64(a.Used[api.MemoryMB]) }},
-		{Head: "RESERVED", Wide: true, Text: func(a api.App) string { return a.Reserved.String() }, Key: func(a api.App) float64 { return float64(a.Reserved[api.MemoryMB]) }},
-		{Head: "PENDING", Wide: true, Text: func(a api.App) string { return a.Pending.String() }, Key: func(a api.App) float64 { return float64(a.Pending[api.MemoryMB]) }},
-		{Head: "RESERVATIONS", Wide: true, Text: func(a api.App) string { return output.Number(a.Reservations) }, Key: func(a api.App) float64 { return float64(a.Reservations) }, Right: true},
-		{Head: "SUBMITTED", Wide: true, Text: func(a api.App) string { return output.Time(a.SubmittedMillis) }, Key: func(a api.App) float64 { return float64(a.SubmittedMillis) }},
+		{Head: "USED", Wide: true, Text: func(a api.App) string { return a.Used.String() }, Key: func(a api.App) float64 {
+			return float64(a.Used[api.MemoryMB])
+		}},
+		{Head: "RESERVED", Wide: true, Text: func(a api.App) string {
+			return a.Reserved.String()
+		}, Key: func(a api.App) float64 {
+			return float64(a.Reserved[api.MemoryMB])
+		}},
+		{Head: "PENDING", Wide: true, Text: func(a api.App) string {
+			return a.Pending.String()
+		}, Key: func(a api.App) float64 {
+			return float64(a.Pending[api.MemoryMB])
+		}},
+		{Head: "RESERVATIONS", Wide: true, Text: func(a api.App) string {
+			return output.Number(a.Reservations)
+		}, Key: func(a api.App) float64 { return float64(a.Reservations) }, Right: true},
+		{Head: "SUBMITTED", Wide: true, Text: func(a api.App) string {
+			return output.Time(a.SubmittedMillis)
+		}, Key: func(a api.App) float64 { return float64(a.SubmittedMillis) }},
 		{Head: "TAGS", Wide: true, Text: func(a api.App) string { return strings.Join(a.Tags, ",") }},
 	},
 }
@@ -69,7 +89,8 @@ func waitedText(a api.App) string {
 
 func appList() verb.Verb {
 	return verb.Verb{
-		Name: "list", Aliases: []string{"ls"}, Usage: "list applications; without --all or --state, those that have not ended",
+		Name: "list", Aliases: []string{"ls"},
+		Usage: "list applications; without --all or --state, those that have not ended",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include ended applications"},
 			verb.ManyOf(&cli.StringSliceFlag{Name: "state"}, verb.Named(yarn.ApplicationStates())...),
@@ -81,7 +102,8 @@ func appList() verb.Verb {
 			&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
 			&cli.BoolFlag{Name: "newest", Usage: "newest first"},
 		}, verb.ListFlags(appColumns)...),
-		Examples: []string{"rmd app list --queue root.train --sort -wait", "rmd app list --all --state FAILED -o wide", "rmd app list --filter user=ann -o name"},
+		Examples: []string{"rmd app list --queue root.train --sort -wait", "rmd app list --all --state FAILED -o wide",
+			"rmd app list --filter user=ann -o name"},
 		Run: func(c *verb.Call) error {
 			q := url.Values{}
 			for _, name := range []string{"queue", "user", "type", "name", "tag"} {
@@ -121,45 +143,56 @@ func appList() verb.Verb {
 }
 
 func appStatus() verb.Verb {
-	return verb.Verb{Name: "status", Usage: "show the details of an application", Args: "ID", Min: 1, Max: 1, Flags: verb.WatchFlags(),
-		Examples: []string{"rmd app status application_1780000000000_0107", "rmd app status application_1780000000000_0107 -o yaml"},
+	return verb.Verb{Name: "status", Usage: "show the details of an application", Args: "ID", Min: 1, Max: 1,
+		Flags: verb.WatchFlags(),
+		Examples: []string{"rmd app status application_1780000000000_0107",
+			"rmd app status application_1780000000000_0107 -o yaml"},
 		Complete: []verb.Source{verb.Apps},
 		Run: func(c *verb.Call) error {
 			path, err := appPath(c, "")
 			if err != nil {
 				return err
 			}
-			return verb.ShowFacts(c, func() string { return c.Arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-				var a api.App
-				doc, err := c.Get(ctx, path, nil, &a)
-				return doc, appFacts(a), err
-			})
+			return verb.ShowFacts(c, func() string { return c.Arg(0) },
+				func(ctx context.Context) ([]byte, []output.Fact, error) {
+					var a api.App
+					doc, err := c.Get(ctx, path, nil, &a)
+					return doc, appFacts(a), err
+				})
 		}}
 }
 
 func appFacts(a api.App) []output.Fact {
 	facts := []output.Fact{
-		{Name: "id", Value: a.ID}, {Name: "name", Value: a.Name}, {Name: "user", Value: a.User}, {Name: "queue", Value: a.Queue}, {Name: "type", Value: a.Type},
-		{Name: "tags", Value: strings.Join(a.Tags, ", ")}, {Name: "state", Value: a.State}, {Name: "final status", Value: a.FinalStatus},
-		{Name: "priority", Value: output.Number(a.Priority)}, {Name: "label", Value: a.Label}, {Name: "AM label", Value: a.AMLabel},
+		{Name: "id", Value: a.ID}, {Name: "name", Value: a.Name}, {Name: "user", Value: a.User},
+		{Name: "queue", Value: a.Queue}, {Name: "type", Value: a.Type},
+		{Name: "tags", Value: strings.Join(a.Tags, ", ")}, {Name: "state", Value: a.State},
+		{Name: "final status", Value: a.FinalStatus},
+		{Name: "priority", Value: output.Number(a.Priority)}, {Name: "label", Value: a.Label},
+		{Name: "AM label", Value: a.AMLabel},
 		{Name: "attempt", Value: strings.TrimSpace(a.Attempt + " " + a.AttemptState)},
 		{Name: "attempts", Value: output.Number(a.Failures) + " failed of " + output.Number(a.MaxAttempts)},
-		{Name: "submitted", Value: output.Time(a.SubmittedMillis)}, {Name: "started", Value: output.Time(a.StartedMillis)}, {Name: "ended", Value: output.Time(a.EndedMillis)},
+		{Name: "submitted", Value: output.Time(a.SubmittedMillis)}, {Name: "started", Value: output.Time(a.StartedMillis)},
+		{Name: "ended", Value: output.Time(a.EndedMillis)},
 		{Name: "waited", Value: output.Millis(a.WaitMillis) + " for its AM"}, {Name: "waiting", Value: waitingFact(a)},
 		{Name: "used", Value: a.Used.String() + " in " + output.Number(a.Containers) + " containers"},
 	}
 	if a.Reservations > 0 {
-		facts = append(facts, output.Fact{Name: "reserved", Value: a.Reserved.String() + " in " + output.Number(a.Reservations) + " reservations"})
+		facts = append(facts, output.Fact{Name: "reserved",
+			Value: a.Reserved.String() + " in " + output.Number(a.Reservations) + " reservations"})
 	}
 	if a.Outstanding > 0 {
-		facts = append(facts, output.Fact{Name: "pending", Value: a.Pending.String() + " in " + output.Number(a.Outstanding) + " containers"})
+		facts = append(facts, output.Fact{Name: "pending",
+			Value: a.Pending.String() + " in " + output.Number(a.Outstanding) + " containers"})
 	}
 	if a.LifetimeMillis > 0 {
 		facts = append(facts, output.Fact{Name: "lifetime", Value: output.Millis(a.LifetimeMillis)})
 	}
 	return append(facts,
-		output.Fact{Name: "AM size", Value: a.AM.String()}, output.Fact{Name: "AM host", Value: a.Host}, output.Fact{Name: "tracking URL", Value: a.TrackingURL},
-		output.Fact{Name: "blacklist", Value: strings.Join(a.Blacklist, ", ")}, output.Fact{Name: "diagnostics", Value: a.Diagnostics})
+		output.Fact{Name: "AM size", Value: a.AM.String()}, output.Fact{Name: "AM host", Value: a.Host},
+		output.Fact{Name: "tracking URL", Value: a.TrackingURL},
+		output.Fact{Name: "blacklist", Value: strings.Join(a.Blacklist, ", ")},
+		output.Fact{Name: "diagnostics", Value: a.Diagnostics})
 }
 
 // waitingFact returns what an application waits for, and for how long.
@@ -177,7 +210,9 @@ var attemptColumns = output.List[api.Attempt]{
 		{Head: "ID", Text: func(a api.Attempt) string { return a.ID }},
 		{Head: "STATE", Text: func(a api.Attempt) string { return a.State }},
 		{Head: "LIVE", Text: func(a api.Attempt) string { return output.Number(a.Containers) }, Right: true},
-		{Head: "STARTED", Text: func(a api.Attempt) string { return output.Time(a.StartedMillis) }, Key: func(a api.Attempt) float64 { return float64(a.StartedMillis) }},
+		{Head: "STARTED", Text: func(a api.Attempt) string {
+			return output.Time(a.StartedMillis)
+		}, Key: func(a api.Attempt) float64 { return float64(a.StartedMillis) }},
 		{Head: "FINAL", Wide: true, Text: func(a api.Attempt) string { return a.FinalStatus }},
 		{Head: "AM-NODE", Wide: true, Text: func(a api.Attempt) string { return a.AMNode }},
 		{Head: "AM-CONTAINER", Wide: true, Text: func(a api.Attempt) string { return a.AMContainer }},
@@ -186,7 +221,8 @@ var attemptColumns = output.List[api.Attempt]{
 }
 
 func appAttempts() verb.Verb {
-	return verb.Verb{Name: "attempts", Usage: "list the attempts of an application", Args: "ID", Min: 1, Max: 1, Flags: verb.ListFlags(attemptColumns),
+	return verb.Verb{Name: "attempts", Usage: "list the attempts of an application", Args: "ID", Min: 1, Max: 1,
+		Flags:    verb.ListFlags(attemptColumns),
 		Examples: []string{"rmd app attempts application_1780000000000_0107 -o wide"},
 		Complete: []verb.Source{verb.Apps},
 		Run: func(c *verb.Call) error {
@@ -210,16 +246,21 @@ var containerColumns = output.List[api.Container]{
 		{Head: "ID", Text: func(k api.Container) string { return k.ID }},
 		{Head: "NODE", Text: func(k api.Container) string { return k.Node }, Shrink: true},
 		{Head: "STATE", Text: func(k api.Container) string { return k.State }},
-		{Head: "SIZE", Text: func(k api.Container) string { return k.Size.String() }, Key: func(k api.Container) float64 { return float64(k.Size[api.MemoryMB]) }},
+		{Head: "SIZE", Text: func(k api.Container) string { return k.Size.String() }, Key: func(k api.Container) float64 {
+			return float64(k.Size[api.MemoryMB])
+		}},
 		{Head: "PRIORITY", Wide: true, Text: func(k api.Container) string { return output.Number(k.Priority) }, Right: true},
 		{Head: "LOCALITY", Wide: true, Text: func(k api.Container) string { return k.Locality }},
 		{Head: "AM", Wide: true, Text: func(k api.Container) string { return output.YesNo(k.AM) }},
-		{Head: "ALLOCATED", Wide: true, Text: func(k api.Container) string { return output.Time(k.AllocatedMillis) }, Key: func(k api.Container) float64 { return float64(k.AllocatedMillis) }},
+		{Head: "ALLOCATED", Wide: true, Text: func(k api.Container) string {
+			return output.Time(k.AllocatedMillis)
+		}, Key: func(k api.Container) float64 { return float64(k.AllocatedMillis) }},
 	},
 }
 
 func appContainers() verb.Verb {
-	return verb.Verb{Name: "containers", Usage: "list the containers of an application", Args: "ID", Min: 1, Max: 1, Flags: verb.ListFlags(containerColumns),
+	return verb.Verb{Name: "containers", Usage: "list the containers of an application", Args: "ID", Min: 1, Max: 1,
+		Flags:    verb.ListFlags(containerColumns),
 		Examples: []string{"rmd app containers application_1780000000000_0107 --sort -size"},
 		Complete: []verb.Source{verb.Apps},
 		Run: func(c *verb.Call) error {

@@ -13,11 +13,13 @@ import (
 )
 
 func appExplain() verb.Verb {
-	return verb.Verb{Name: "explain", Usage: "explain why an application waits", Args: "ID", Min: 1, Max: 1, Flags: verb.WatchFlags(),
+	return verb.Verb{Name: "explain", Usage: "explain why an application waits", Args: "ID", Min: 1, Max: 1,
+		Flags: verb.WatchFlags(),
 		Long: "Shows the asks of the application, its limits, the verdict of its queue and nodes, " +
 			"its reservation and the containers that must end first, the applications before " +
 			"and after it in the queue, and what-if results. rmd computes this on request.",
-		Examples: []string{"rmd app explain application_1780000000000_0107", "rmd app explain application_1780000000000_0107 --watch"},
+		Examples: []string{"rmd app explain application_1780000000000_0107",
+			"rmd app explain application_1780000000000_0107 --watch"},
 		Complete: []verb.Source{verb.Apps},
 		Run: func(c *verb.Call) error {
 			path, err := appPath(c, "/explain")
@@ -112,7 +114,8 @@ func askText(a api.ExplainedAsk) string {
 }
 
 func limitText(m api.ExplainedLimit) string {
-	return fmt.Sprintf("%s: %s of %s, %s", m.Name, m.Used, m.Most, map[bool]string{true: "at its limit", false: "ok"}[m.Binds])
+	return fmt.Sprintf("%s: %s of %s, %s", m.Name, m.Used, m.Most,
+		map[bool]string{true: "at its limit", false: "ok"}[m.Binds])
 }
 
 func nodesText(n api.ExplainedNodes) string {
@@ -126,7 +129,8 @@ func nodesText(n api.ExplainedNodes) string {
 // explainReservations prints the reservations of the application, and the containers that must end.
 func explainReservations(l *verb.Labelled, x api.Explanation) {
 	for i, r := range x.Reserved {
-		l.Line([]string{"reserved", ""}[min(i, 1)], "%s on %s since %s: needs %s, free %s", r.ID, r.Node, output.Millis(r.AgeMillis), r.Needs, r.Free)
+		l.Line([]string{"reserved", ""}[min(i, 1)], "%s on %s since %s: needs %s, free %s", r.ID, r.Node,
+			output.Millis(r.AgeMillis), r.Needs, r.Free)
 		if len(r.WaitsFor) > 0 {
 			l.Line("", "waits until one or more of %d containers end: %s", len(r.WaitsFor), firstNames(r.WaitsFor, 10))
 		}
@@ -147,7 +151,8 @@ func explainPreemption(l *verb.Labelled, p *api.AppPreemption) {
 		l.Line("", "that is at %s", output.Time(p.Dear.EndsMillis))
 	}
 	for _, s := range p.Gains {
-		l.Line("preempt", "%d containers on %s are warned for it; they end at %s", len(s.Containers), s.Node, output.Time(s.DeadlineMillis))
+		l.Line("preempt", "%d containers on %s are warned for it; they end at %s", len(s.Containers), s.Node,
+			output.Time(s.DeadlineMillis))
 		l.Line("", "%s", s.Text)
 	}
 	for _, s := range p.Loses {

@@ -12,7 +12,8 @@ import (
 )
 
 func appForecast() verb.Verb {
-	return verb.Verb{Name: "forecast", Usage: "forecast when what an application waits for will start", Args: "ID", Min: 1, Max: 1, Flags: verb.WatchFlags(),
+	return verb.Verb{Name: "forecast", Usage: "forecast when what an application waits for will start", Args: "ID", Min: 1,
+		Max: 1, Flags: verb.WatchFlags(),
 		Long: "Plans ahead on copies of the state, where containers end when containers like them have ended so far, " +
 			"and shows when the next container of each ask starts: the median, the times between which " +
 			"9 in 10 start, the containers and queues that it waits for most often, and what would make it start sooner. " +
@@ -38,7 +39,8 @@ func ForecastVerbs() verb.Verb {
 }
 
 func forecastReport() verb.Verb {
-	return verb.Verb{Name: "report", Usage: "show how often the intervals of forecasts held on this cluster", Flags: verb.WatchFlags(),
+	return verb.Verb{Name: "report", Usage: "show how often the intervals of forecasts held on this cluster",
+		Flags: verb.WatchFlags(),
 		Long: "Each replica forecasts once a minute when what waits will start, and compares that with when it starts. " +
 			"This shows the record of the replica that answers. Intervals of \"rmd app forecast\" come from it.",
 		Examples: []string{"rmd forecast report", "rmd forecast report -o json"},
@@ -67,7 +69,8 @@ func writeForecast(w io.Writer, d api.Forecast, width int) error {
 		verb.List(l, "after", k.After, func(a api.ForecastAfter) string {
 			return fmt.Sprintf("%s ends (%d of %d runs)", forecastAfterText(a), a.Runs, d.Runs)
 		})
-		verb.List(l, "queues", k.Queues, func(q api.ForecastQueue) string { return fmt.Sprintf("%s (%d of %d runs)", q.Path, q.Runs, d.Runs) })
+		verb.List(l, "queues", k.Queues,
+			func(q api.ForecastQueue) string { return fmt.Sprintf("%s (%d of %d runs)", q.Path, q.Runs, d.Runs) })
 		verb.List(l, "sooner", k.Sooner, func(s api.ForecastSooner) string {
 			return fmt.Sprintf("%s if %s", output.Time(s.MedianMillis), s.If)
 		})
@@ -99,7 +102,8 @@ func forecastText(k *api.ForecastAsk, runs int) string {
 		until = output.Time(k.ToMillis)
 	}
 	of := map[bool]string{true: "9 in 10", false: "9 in 10 runs"}[k.Recorded]
-	return strings.Join([]string{output.Time(k.MedianMillis), "(" + of + ":", output.Time(k.FromMillis), "to", until + ")"}, " ")
+	return strings.Join([]string{output.Time(k.MedianMillis), "(" + of + ":", output.Time(k.FromMillis), "to",
+		until + ")"}, " ")
 }
 
 // forecastLine returns in one line when a waiting application starts, or "" if that is unknown.
@@ -123,7 +127,8 @@ func writeForecastReport(w io.Writer, d api.ForecastReport, width int) error {
 		l.Line("since", "%s", output.Time(d.SinceMillis))
 		l.Line("all", "%s", heldText(d.Held, d.Due))
 		l.Line("newest", "%s", heldText(d.Newest.Held, d.Newest.Due))
-		l.Line("error", "median %s, 95 %% at most %s, of waits of %s", output.Millis(d.Newest.ErrorP50Millis), output.Millis(d.Newest.ErrorP95Millis), output.Millis(d.Newest.WaitP50Millis))
+		l.Line("error", "median %s, 95 %% at most %s, of waits of %s", output.Millis(d.Newest.ErrorP50Millis),
+			output.Millis(d.Newest.ErrorP95Millis), output.Millis(d.Newest.WaitP50Millis))
 		l.Line("width", "median %s, %.1f times the wait", output.Millis(d.Newest.WidthP50Millis), d.Newest.WidthOfWaitP50)
 		l.Line("open", "%d still wait; %d were not waited for any more", d.Open, d.Gone)
 		l.Line("none", "no start was foreseen for %d requests", d.None)

@@ -51,7 +51,8 @@ func runWait(c *verb.Call) error {
 		doc, err := c.Get(ctx, path, nil, &a)
 		switch {
 		case ctx.Err() != nil && c.Ctx().Err() == nil:
-			return clierr.New(clierr.CodeTimedOut, "raise --timeout", "%s is %s after %s", c.Arg(0), verb.StateText(last), c.Span("timeout"))
+			return clierr.New(clierr.CodeTimedOut, "raise --timeout", "%s is %s after %s", c.Arg(0), verb.StateText(last),
+				c.Span("timeout"))
 		case err != nil && clierr.Code(err) != exitcode.NoLeader:
 			return err
 		case err == nil:
@@ -78,10 +79,12 @@ func runWait(c *verb.Call) error {
 func reached(a api.App, goal string) (bool, error) {
 	switch a.State {
 	case "FAILED", "KILLED":
-		return true, &clierr.Error{Code: "ENDED_" + a.State, What: a.ID + " ended " + a.State + reasonSuffix(a.Diagnostics), Exit: exitcode.Ended}
+		return true, &clierr.Error{Code: "ENDED_" + a.State, What: a.ID + " ended " + a.State + reasonSuffix(a.Diagnostics),
+			Exit: exitcode.Ended}
 	case "FINISHED":
 		if a.FinalStatus == "FAILED" || a.FinalStatus == "KILLED" {
-			return true, &clierr.Error{Code: "ENDED_" + a.FinalStatus, What: a.ID + " finished with status " + a.FinalStatus + reasonSuffix(a.Diagnostics), Exit: exitcode.Ended}
+			return true, &clierr.Error{Code: "ENDED_" + a.FinalStatus,
+				What: a.ID + " finished with status " + a.FinalStatus + reasonSuffix(a.Diagnostics), Exit: exitcode.Ended}
 		}
 		return true, nil
 	case "RUNNING":

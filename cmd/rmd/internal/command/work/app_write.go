@@ -23,13 +23,16 @@ func appSubmit() verb.Verb {
 			&cli.StringFlag{Name: "id", Usage: "preallocated id (default: assigned)"},
 			&cli.StringFlag{Name: "name", Usage: "name"},
 			&cli.StringFlag{Name: "user", Usage: "owner", DefaultText: "the caller"},
-			verb.Fill(verb.LeafQueues, &cli.StringFlag{Name: "queue", Usage: "leaf queue", DefaultText: "from the cluster's queue mappings"}),
+			verb.Fill(verb.LeafQueues, &cli.StringFlag{Name: "queue", Usage: "leaf queue",
+				DefaultText: "from the cluster's queue mappings"}),
 			&cli.StringFlag{Name: "type", Usage: "type", DefaultText: "YARN"},
 			&cli.StringSliceFlag{Name: "tag", Usage: "tag; repeatable"},
 			&cli.IntFlag{Name: "priority", Usage: "priority; higher goes first"},
 			&cli.StringFlag{Name: "am", Usage: "size of the AM", Value: "memory-mb=1024,vcores=1"},
-			verb.Fill(verb.Labels, &cli.StringFlag{Name: "label", Usage: "node label of requests that name none", DefaultText: "the queue's"}),
-			verb.Fill(verb.Labels, &cli.StringFlag{Name: "am-label", Usage: "node label of the AM", DefaultText: "the cluster's for AMs, or --label"}),
+			verb.Fill(verb.Labels, &cli.StringFlag{Name: "label", Usage: "node label of requests that name none",
+				DefaultText: "the queue's"}),
+			verb.Fill(verb.Labels, &cli.StringFlag{Name: "am-label", Usage: "node label of the AM",
+				DefaultText: "the cluster's for AMs, or --label"}),
 			&cli.BoolFlag{Name: "unmanaged", Usage: "the AM runs outside of the cluster"},
 			&cli.BoolFlag{Name: "keep-containers", Usage: "containers survive a failed attempt"},
 			&cli.UintFlag{Name: "max-attempts", Usage: "maximum number of attempts", DefaultText: "the cluster's setting"},
@@ -37,8 +40,9 @@ func appSubmit() verb.Verb {
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "context", Usage: "file with the launch context of the AM"}),
 			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; predict the result"},
 		},
-		Examples: []string{"rmd app submit --queue root.batch --name nightly", "rmd app submit --queue root.train --am memory=4096,vcores=2 --dry-run"},
-		Run:      runSubmit,
+		Examples: []string{"rmd app submit --queue root.batch --name nightly",
+			"rmd app submit --queue root.train --am memory=4096,vcores=2 --dry-run"},
+		Run: runSubmit,
 	}
 }
 
@@ -46,7 +50,8 @@ func runSubmit(c *verb.Call) error {
 	s := api.Submit{
 		ID: c.String("id"), Name: c.String("name"), User: c.String("user"), Queue: c.String("queue"), Type: c.String("type"),
 		Tags: c.StringSlice("tag"), Unmanaged: c.Bool("unmanaged"), KeepContainers: c.Bool("keep-containers"),
-		MaxAttempts: uint32(c.Uint("max-attempts")), LifetimeMillis: c.Span("lifetime").Milliseconds(), Label: c.String("label"), AMLabel: c.String("am-label"), DryRun: c.Bool("dry-run"),
+		MaxAttempts: uint32(c.Uint("max-attempts")), LifetimeMillis: c.Span("lifetime").Milliseconds(),
+		Label: c.String("label"), AMLabel: c.String("am-label"), DryRun: c.Bool("dry-run"),
 	}
 	if c.IsSet("priority") {
 		p := int32(c.Int("priority"))
@@ -96,7 +101,8 @@ func runSubmit(c *verb.Call) error {
 
 func appKill() verb.Verb {
 	return verb.Verb{
-		Name: "kill", Usage: "kill applications by id, or all of a queue or a user that have not ended", Args: "ID…", Min: 0, Max: -1,
+		Name: "kill", Usage: "kill applications by id, or all of a queue or a user that have not ended", Args: "ID…",
+		Min: 0, Max: -1,
 		Long: "With --queue or --user, or both, the oldest --limit applications that match; the command lists them and asks before it kills any. It reports each, and goes on if one cannot be killed.",
 		Flags: []cli.Flag{
 			verb.Fill(verb.Queues, &cli.StringFlag{Name: "queue", Usage: "all in this queue or below it"}),
@@ -182,7 +188,8 @@ func wouldKill(c *verb.Call, cl *client.Client, ids []string) error {
 		if a.EndedMillis > 0 {
 			what = "has ended already:"
 		}
-		if _, err := fmt.Fprintf(c.Program.Out, "%s %s  %s  %s  %s  %s\n", what, a.ID, a.State, a.Queue, a.User, output.Printable(a.Name)); err != nil {
+		if _, err := fmt.Fprintf(c.Program.Out, "%s %s  %s  %s  %s  %s\n", what, a.ID, a.State, a.Queue, a.User,
+			output.Printable(a.Name)); err != nil {
 			return err
 		}
 	}
@@ -218,7 +225,8 @@ func killAll(c *verb.Call, cl *client.Client, ids []string) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %s were not killed, the first because of %w", len(failed), thousands.Count(len(ids), "application"), failed[0])
+	return fmt.Errorf("%d of %s were not killed, the first because of %w", len(failed),
+		thousands.Count(len(ids), "application"), failed[0])
 }
 
 func appMove() verb.Verb {
@@ -235,7 +243,8 @@ func appMove() verb.Verb {
 }
 
 func appGang() verb.Verb {
-	return verb.Verb{Name: "gang", Usage: "declare containers that start together or not at all, or \"none\"", Args: "ID GANG", Min: 2, Max: 2,
+	return verb.Verb{Name: "gang", Usage: "declare containers that start together or not at all, or \"none\"",
+		Args: "ID GANG", Min: 2, Max: 2,
 		Examples: []string{"rmd app gang application_1780000000000_0107 priority=1,count=4,rack=one"},
 		Complete: []verb.Source{verb.LiveApps},
 		Run: func(c *verb.Call) error {

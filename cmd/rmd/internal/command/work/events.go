@@ -26,11 +26,15 @@ func EventsVerb() verb.Verb {
 			verb.Fill(verb.Apps, &cli.StringFlag{Name: "app", Usage: "only of this application"}),
 			verb.Fill(verb.Nodes, &cli.StringFlag{Name: "node", Usage: "only on this node"}),
 			verb.Fill(verb.Queues, &cli.StringFlag{Name: "queue", Usage: "only in this queue or below it"}),
-			verb.ManyOf(&cli.StringSliceFlag{Name: "kind", Usage: "only of this kind, for instance ReservationMade; repeatable"}, verb.Named(event.Kinds())...),
-			&cli.BoolFlag{Name: "decisions", Usage: "only the decisions that the page of decisions shows; --decisions=false shows every event", DefaultText: "with --follow and without --kind"},
+			verb.ManyOf(&cli.StringSliceFlag{Name: "kind", Usage: "only of this kind, for instance ReservationMade; repeatable"},
+				verb.Named(event.Kinds())...),
+			&cli.BoolFlag{Name: "decisions",
+				Usage:       "only the decisions that the page of decisions shows; --decisions=false shows every event",
+				DefaultText: "with --follow and without --kind"},
 			&cli.StringFlag{Name: "since", Usage: "start at this age (10m) or time (15:04, 2006-01-02T15:04:05Z)"},
 			&cli.Uint64Flag{Name: "after", Usage: "start after this log index", DefaultText: "now"},
-			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "show new events until Ctrl-C; otherwise show the last entries of the log"},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"},
+				Usage: "show new events until Ctrl-C; otherwise show the last entries of the log"},
 			&cli.IntFlag{Name: "count", Usage: "without --follow and --since: number of log entries to read", Value: 200},
 			&cli.BoolFlag{Name: "why", Usage: "show the cause of each decision, from the state just before it", Value: true},
 		},
@@ -41,8 +45,9 @@ func EventsVerb() verb.Verb {
 			"-o jsonl prints one line for each log entry.\n" +
 			"-o json and yaml, without --follow, print one document.\n" +
 			"With --follow, if the replica fails, the command continues at another replica of --addr after the last entry seen. It loses and repeats no entry.",
-		Examples: []string{"rmd events --follow --app application_1780000000000_0107", "rmd events --since 10m --kind ReservationMade -o jsonl", "rmd events --follow --queue root.train --since 15:00"},
-		Run:      runEvents,
+		Examples: []string{"rmd events --follow --app application_1780000000000_0107",
+			"rmd events --since 10m --kind ReservationMade -o jsonl", "rmd events --follow --queue root.train --since 15:00"},
+		Run: runEvents,
 	}
 }
 
@@ -162,9 +167,11 @@ func sayMissing(c *verb.Call, s searched, since int64, found int) {
 		c.PrintMessage("the log begins at entry %d; what was before is no longer in it, only in a snapshot", s.first)
 	case found > 0:
 	case s.from > s.first:
-		c.PrintMessage("no event matches in entries %d to %d; entries %d to %d were not searched, use --count or --since", s.from, s.to, s.first, s.from-1)
+		c.PrintMessage("no event matches in entries %d to %d; entries %d to %d were not searched, use --count or --since",
+			s.from, s.to, s.first, s.from-1)
 	case s.first > 1:
-		c.PrintMessage("no event matches in entries %d to %d; entries before %d are no longer in the log, only in a snapshot", s.from, s.to, s.first)
+		c.PrintMessage("no event matches in entries %d to %d; entries before %d are no longer in the log, only in a snapshot",
+			s.from, s.to, s.first)
 	default:
 		c.PrintMessage("no event matches in entries %d to %d, which is the whole log", s.from, s.to)
 	}
@@ -172,7 +179,8 @@ func sayMissing(c *verb.Call, s searched, since int64, found int) {
 
 // pastEvents prints the matching events at the end of the log, and returns the range that it
 // searched.
-func pastEvents(c *verb.Call, ctx context.Context, f eventFilter, since int64, print func(api.EventBatch) error) (s searched, err error) {
+func pastEvents(c *verb.Call, ctx context.Context, f eventFilter, since int64,
+	print func(api.EventBatch) error) (s searched, err error) {
 	d, _, err := entries(c, ctx, 0, 1)
 	if err != nil {
 		return s, err
@@ -211,7 +219,8 @@ const logStep = 1000
 const whySlow = 3 * time.Second
 
 // readRange reads a range of the log, with the events that pass a filter.
-func readRange(c *verb.Call, ctx context.Context, from, to uint64, filter url.Values, each func(api.LogEntry) error) error {
+func readRange(c *verb.Call, ctx context.Context, from, to uint64, filter url.Values,
+	each func(api.LogEntry) error) error {
 	for from <= to {
 		began := time.Now()
 		d, _, err := stretch(c, ctx, from, int(min(to-from+1, logStep)), filter)
@@ -219,7 +228,8 @@ func readRange(c *verb.Call, ctx context.Context, from, to uint64, filter url.Va
 			return err
 		}
 		if filter.Has("why") && time.Since(began) > whySlow {
-			c.PrintMessage("the replica needs too long for the causes of entries from %d on; they are shown without causes", from)
+			c.PrintMessage("the replica needs too long for the causes of entries from %d on; they are shown without causes",
+				from)
 			filter = maps.Clone(filter)
 			filter.Del("why")
 		}

@@ -12,14 +12,20 @@ import (
 // TestExplanationShowsEveryField fills every field of the document and checks that the output
 // contains it.
 func TestExplanationShowsEveryField(t *testing.T) {
-	x := api.Explanation{ID: "application_1780000000000_0107", State: "ACCEPTED", Queue: "root.train", Waiting: true, WaitingMillis: 242_000, Position: 2, Of: 14, Reason: "NODE_TOO_SMALL", Never: true,
+	x := api.Explanation{ID: "application_1780000000000_0107", State: "ACCEPTED", Queue: "root.train", Waiting: true,
+		WaitingMillis: 242_000, Position: 2, Of: 14, Reason: "NODE_TOO_SMALL", Never: true,
 		Text: "it asks for more than there is", Diagnostic: "Node does not have sufficient resource for request",
-		Asks:     []api.ExplainedAsk{{Priority: 1, AllocationID: 7, Count: 3, Size: "327680MB 88vc", Where: "any host", AM: true}},
-		Limits:   []api.ExplainedLimit{{Name: "maximum of root.train", Used: "1MB", Most: "2MB", Binds: true}, {Name: "limit of user ann", Used: "0MB", Most: "2MB"}},
-		Nodes:    []api.ExplainedNodes{{Reason: "NODE_TOO_SMALL_FREE", Verdict: "too little is free", Count: 3, Example: "sim-01:45454"}},
-		Reserved: []api.ExplainedReservation{{ID: "r41", Node: "sim-03:45454", Needs: "8gpu", Free: "3gpu", AgeMillis: 60_000, WaitsFor: []string{"container_a", "container_b"}}},
-		Ahead:    []string{"application_a"}, Behind: []string{"application_b", "application_c"},
-		WhatIf:  []api.ExplainedAlternative{{If: "with no reservations", Then: "not sooner", Reason: "QUEUE_MAX_CAPACITY"}, {If: "asking for 4 GPUs", Now: true}},
+		Asks: []api.ExplainedAsk{{Priority: 1, AllocationID: 7, Count: 3, Size: "327680MB 88vc",
+			Where: "any host", AM: true}},
+		Limits: []api.ExplainedLimit{{Name: "maximum of root.train", Used: "1MB", Most: "2MB", Binds: true},
+			{Name: "limit of user ann", Used: "0MB", Most: "2MB"}},
+		Nodes: []api.ExplainedNodes{{Reason: "NODE_TOO_SMALL_FREE", Verdict: "too little is free", Count: 3,
+			Example: "sim-01:45454"}},
+		Reserved: []api.ExplainedReservation{{ID: "r41", Node: "sim-03:45454", Needs: "8gpu", Free: "3gpu", AgeMillis: 60_000,
+			WaitsFor: []string{"container_a", "container_b"}}},
+		Ahead: []string{"application_a"}, Behind: []string{"application_b", "application_c"},
+		WhatIf: []api.ExplainedAlternative{{If: "with no reservations", Then: "not sooner", Reason: "QUEUE_MAX_CAPACITY"},
+			{If: "asking for 4 GPUs", Now: true}},
 		MustEnd: &api.ExplainedMustEnd{Node: "sim-02:45454", Missing: "5gpu", Containers: []string{"container_d"}},
 	}
 	var b bytes.Buffer

@@ -40,19 +40,41 @@ var labelColumns = output.List[api.Label]{
 	Columns: []output.Column[api.Label]{
 		{Head: "LABEL", Text: func(l api.Label) string { return labelText(l.Name) }, Shrink: true},
 		{Head: "EXCLUSIVE", Text: exclusiveText},
-		{Head: "NODES", Text: func(l api.Label) string { return output.Number(l.Nodes) }, Key: func(l api.Label) float64 { return float64(l.Nodes) }, Right: true},
-		{Head: "USED", Text: func(l api.Label) string { return l.Used.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Used }), Shrink: true},
-		{Head: "FREE", Text: func(l api.Label) string { return l.Free.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Free }), Shrink: true},
-		{Head: "WAIT", Text: func(l api.Label) string { return output.Number(l.WaitingApps) }, Key: func(l api.Label) float64 { return float64(l.WaitingApps) }, Right: true},
+		{Head: "NODES", Text: func(l api.Label) string {
+			return output.Number(l.Nodes)
+		}, Key: func(l api.Label) float64 { return float64(l.Nodes) }, Right: true},
+		{Head: "USED", Text: func(l api.Label) string {
+			return l.Used.String()
+		}, Key: memoryOf(func(l api.Label) api.Resource { return l.Used }), Shrink: true},
+		{Head: "FREE", Text: func(l api.Label) string {
+			return l.Free.String()
+		}, Key: memoryOf(func(l api.Label) api.Resource { return l.Free }), Shrink: true},
+		{Head: "WAIT", Text: func(l api.Label) string {
+			return output.Number(l.WaitingApps)
+		}, Key: func(l api.Label) float64 { return float64(l.WaitingApps) }, Right: true},
 		{Head: "QUEUES", Wide: true, Text: func(l api.Label) string { return output.Number(l.Queues) }, Right: true},
-		{Head: "USABLE-NODES", Wide: true, Text: func(l api.Label) string { return output.Number(l.UsableNodes) }, Right: true},
-		{Head: "TOTAL", Wide: true, Text: func(l api.Label) string { return l.Total.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Total })},
-		{Head: "HELD", Wide: true, Text: func(l api.Label) string { return l.HeldFree.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.HeldFree })},
-		{Head: "USABLE", Wide: true, Text: func(l api.Label) string { return l.Usable.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Figures.Usable })},
-		{Head: "RESERVED", Wide: true, Text: func(l api.Label) string { return l.Reserved.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Reserved })},
-		{Head: "EMPTY", Wide: true, Text: func(l api.Label) string { return output.Number(l.EmptyNodes) }, Key: func(l api.Label) float64 { return float64(l.EmptyNodes) }, Right: true},
+		{Head: "USABLE-NODES", Wide: true, Text: func(l api.Label) string {
+			return output.Number(l.UsableNodes)
+		}, Right: true},
+		{Head: "TOTAL", Wide: true, Text: func(l api.Label) string {
+			return l.Total.String()
+		}, Key: memoryOf(func(l api.Label) api.Resource { return l.Total })},
+		{Head: "HELD", Wide: true, Text: func(l api.Label) string {
+			return l.HeldFree.String()
+		}, Key: memoryOf(func(l api.Label) api.Resource { return l.HeldFree })},
+		{Head: "USABLE", Wide: true, Text: func(l api.Label) string {
+			return l.Usable.String()
+		}, Key: memoryOf(func(l api.Label) api.Resource { return l.Figures.Usable })},
+		{Head: "RESERVED", Wide: true, Text: func(l api.Label) string {
+			return l.Reserved.String()
+		}, Key: memoryOf(func(l api.Label) api.Resource { return l.Reserved })},
+		{Head: "EMPTY", Wide: true, Text: func(l api.Label) string {
+			return output.Number(l.EmptyNodes)
+		}, Key: func(l api.Label) float64 { return float64(l.EmptyNodes) }, Right: true},
 		{Head: "LARGEST", Wide: true, Text: func(l api.Label) string { return largestText(&l.Room) }},
-		{Head: "PENDING", Wide: true, Text: func(l api.Label) string { return l.Pending.String() }, Key: memoryOf(func(l api.Label) api.Resource { return l.Pending })},
+		{Head: "PENDING", Wide: true, Text: func(l api.Label) string {
+			return l.Pending.String()
+		}, Key: memoryOf(func(l api.Label) api.Resource { return l.Pending })},
 	},
 }
 
@@ -74,7 +96,8 @@ func exclusiveText(l api.Label) string {
 }
 
 func labelList() verb.Verb {
-	return verb.Verb{Name: "list", Aliases: []string{"ls"}, Usage: "list the labels; the first line is the nodes without a label", Flags: verb.ListFlags(labelColumns),
+	return verb.Verb{Name: "list", Aliases: []string{"ls"},
+		Usage: "list the labels; the first line is the nodes without a label", Flags: verb.ListFlags(labelColumns),
 		Examples: []string{"rmd label list", "rmd label list -o wide --sort -wait"},
 		Run: func(c *verb.Call) error {
 			return verb.ShowList(c, labelColumns, func(ctx context.Context) (verb.Fetched[api.Label], error) {
@@ -92,26 +115,32 @@ func labelList() verb.Verb {
 }
 
 func labelStatus() verb.Verb {
-	return verb.Verb{Name: "status", Usage: "show the details of a label: its queues, and what waits for it", Args: "LABEL", Min: 1, Max: 1, Flags: verb.WatchFlags(),
+	return verb.Verb{Name: "status", Usage: "show the details of a label: its queues, and what waits for it",
+		Args: "LABEL", Min: 1, Max: 1, Flags: verb.WatchFlags(),
 		Examples: []string{"rmd label status gpu"},
 		Complete: []verb.Source{verb.Labels},
 		Run: func(c *verb.Call) error {
-			return verb.ShowFacts(c, func() string { return c.Arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-				var d api.LabelDetails
-				doc, err := c.Get(ctx, "/v1/labels/"+url.PathEscape(c.Arg(0)), nil, &d)
-				return doc, labelFacts(d), err
-			})
+			return verb.ShowFacts(c, func() string { return c.Arg(0) },
+				func(ctx context.Context) ([]byte, []output.Fact, error) {
+					var d api.LabelDetails
+					doc, err := c.Get(ctx, "/v1/labels/"+url.PathEscape(c.Arg(0)), nil, &d)
+					return doc, labelFacts(d), err
+				})
 		}}
 }
 
 func labelFacts(d api.LabelDetails) []output.Fact {
 	facts := []output.Fact{
-		{Name: "label", Value: d.Name}, {Name: "exclusive", Value: exclusiveText(d.Label)}, {Name: "nodes", Value: fmt.Sprintf("%d, %d usable", d.Nodes, d.UsableNodes)},
-		{Name: "total", Value: d.Total.String()}, {Name: "used", Value: d.Used.String()}, {Name: "free", Value: d.Free.String()},
-		{Name: "held free", Value: d.HeldFree.String()}, {Name: "usable", Value: d.Usable.String()}, {Name: "reserved", Value: d.Reserved.String()}, {Name: "pending", Value: d.Pending.String()},
+		{Name: "label", Value: d.Name}, {Name: "exclusive", Value: exclusiveText(d.Label)},
+		{Name: "nodes", Value: fmt.Sprintf("%d, %d usable", d.Nodes, d.UsableNodes)},
+		{Name: "total", Value: d.Total.String()}, {Name: "used", Value: d.Used.String()},
+		{Name: "free", Value: d.Free.String()},
+		{Name: "held free", Value: d.HeldFree.String()}, {Name: "usable", Value: d.Usable.String()},
+		{Name: "reserved", Value: d.Reserved.String()}, {Name: "pending", Value: d.Pending.String()},
 		{Name: "empty", Value: fmt.Sprintf("%d of %s", d.EmptyNodes, thousands.Count(d.ServingNodes, "node"))},
 	}
-	facts = append(facts, factsOf("largest free", d.Largest, func(l api.LargestRoom) string { return l.Free.String() + " on " + l.Node })...)
+	facts = append(facts, factsOf("largest free", d.Largest,
+		func(l api.LargestRoom) string { return l.Free.String() + " on " + l.Node })...)
 	if len(d.Blocked) > 0 {
 		facts = append(facts, output.Fact{Name: "blocked", Value: d.Blocked.String() + " by reservations on other nodes"})
 	}
@@ -128,7 +157,8 @@ func factsOf[T any](name string, list []T, text func(T) string) (facts []output.
 }
 
 func shareText(s api.LabelShare) string {
-	text := fmt.Sprintf("%s: %s used, %s guaranteed, at most %s", s.Queue, output.Percent(s.AbsUsed), output.Percent(s.AbsCapacity), output.Percent(s.AbsMax))
+	text := fmt.Sprintf("%s: %s used, %s guaranteed, at most %s", s.Queue, output.Percent(s.AbsUsed),
+		output.Percent(s.AbsCapacity), output.Percent(s.AbsMax))
 	if !s.Accessible {
 		text += ", may not use it"
 	}
@@ -152,7 +182,9 @@ var mappedColumns = output.List[api.MappedNode]{
 	Columns: []output.Column[api.MappedNode]{
 		{Head: "NODE", Text: func(n api.MappedNode) string { return n.Node }, Shrink: true},
 		{Head: "LABEL", Text: func(n api.MappedNode) string { return labelText(n.Label) }},
-		{Head: "REGISTERED", Text: func(n api.MappedNode) string { return output.Number(n.Registered) }, Key: func(n api.MappedNode) float64 { return float64(n.Registered) }, Right: true},
+		{Head: "REGISTERED", Text: func(n api.MappedNode) string {
+			return output.Number(n.Registered)
+		}, Key: func(n api.MappedNode) float64 { return float64(n.Registered) }, Right: true},
 	},
 }
 
@@ -167,11 +199,12 @@ func labelNodes() verb.Verb {
 		Examples: []string{"rmd label nodes --label gpu"},
 		Run: func(c *verb.Call) error {
 			return verb.ShowList(c, mappedColumns, func(ctx context.Context) (verb.Fetched[api.MappedNode], error) {
-				return verb.Pages(ctx, c, "/v1/labels:map", "nodes", labelQuery(c), c.Int("limit"), func(b []byte) ([]api.MappedNode, string, error) {
-					var d api.LabelMap
-					err := json.Unmarshal(b, &d)
-					return d.Nodes, d.Next, err
-				})
+				return verb.Pages(ctx, c, "/v1/labels:map", "nodes", labelQuery(c), c.Int("limit"),
+					func(b []byte) ([]api.MappedNode, string, error) {
+						var d api.LabelMap
+						err := json.Unmarshal(b, &d)
+						return d.Nodes, d.Next, err
+					})
 			})
 		}}
 }
@@ -194,7 +227,8 @@ func labelFlag(c *verb.Call) string {
 }
 
 func labelAdd() verb.Verb {
-	return verb.Verb{Name: "add", Usage: "add labels to the cluster, or change whether they are exclusive", Args: "LABEL…", Min: 1, Max: -1,
+	return verb.Verb{Name: "add", Usage: "add labels to the cluster, or change whether they are exclusive", Args: "LABEL…",
+		Min: 1, Max: -1,
 		Long: "An exclusive label keeps its nodes for requests that name it. Nodes with a label that is not exclusive also run containers of requests without a label while they are idle. " +
 			"A label that exists keeps its exclusivity, unless --change is given. Running containers go on.",
 		Flags: []cli.Flag{
@@ -213,12 +247,14 @@ func labelAdd() verb.Verb {
 			if !exclusive {
 				kind = "not exclusive"
 			}
-			return changeLabels(c, "/v1/labels:add", body, body.DryRun, names, "labels of the cluster: %s (%s)", strings.Join(names, ", "), kind)
+			return changeLabels(c, "/v1/labels:add", body, body.DryRun, names, "labels of the cluster: %s (%s)",
+				strings.Join(names, ", "), kind)
 		}}
 }
 
 func labelRemove() verb.Verb {
-	return verb.Verb{Name: "remove", Aliases: []string{"rm"}, Usage: "remove labels from the cluster and from its nodes", Args: "LABEL…", Min: 1, Max: -1,
+	return verb.Verb{Name: "remove", Aliases: []string{"rm"}, Usage: "remove labels from the cluster and from its nodes",
+		Args: "LABEL…", Min: 1, Max: -1,
 		Long: "Nodes with the label have no label then, and running containers go on. Requests for the label wait until it is added again. " +
 			"A label that a queue lists in accessible-node-labels cannot be removed: change the queue first.",
 		Flags:    []cli.Flag{verb.DryRunFlag(), verb.YesFlag()},
@@ -231,7 +267,8 @@ func labelRemove() verb.Verb {
 					return err
 				}
 			}
-			return changeLabels(c, "/v1/labels:remove", api.RemoveLabels{Names: names, DryRun: c.Bool("dry-run")}, c.Bool("dry-run"), names, "removed %s", strings.Join(names, ", "))
+			return changeLabels(c, "/v1/labels:remove", api.RemoveLabels{Names: names, DryRun: c.Bool("dry-run")},
+				c.Bool("dry-run"), names, "removed %s", strings.Join(names, ", "))
 		}}
 }
 
@@ -242,11 +279,13 @@ func labelMap() verb.Verb {
 			"Containers that run on a node go on, and count in its new label. A reservation of the node is cancelled.",
 		Flags: []cli.Flag{
 			verb.Fill(verb.Labels, &cli.StringFlag{Name: "label", Usage: "label of nodes given without =LABEL; - for none"}),
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "file", Usage: "file with one NODE[=LABEL] a line; - for standard input"}),
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "file",
+				Usage: "file with one NODE[=LABEL] a line; - for standard input"}),
 			&cli.BoolFlag{Name: "known-only", Usage: "refuse hosts that never registered"},
 			verb.DryRunFlag(),
 		},
-		Examples: []string{"rmd label map worker-1=gpu worker-2:8041=gpu", "rmd label map worker-1= --dry-run", "rmd label map --label gpu --file nodes.txt"},
+		Examples: []string{"rmd label map worker-1=gpu worker-2:8041=gpu", "rmd label map worker-1= --dry-run",
+			"rmd label map --label gpu --file nodes.txt"},
 		Complete: []verb.Source{verb.NodesAssigned},
 		Run:      runLabelMap}
 }
@@ -341,6 +380,7 @@ func changeLabels(c *verb.Call, path string, body any, dryRun bool, names []stri
 		return err
 	}
 	c.PrintMessage("nothing is changed; %s would get another label, %s there would go on, %s would be cancelled",
-		thousands.Count(d.Relabelled, "node"), thousands.Count(int(d.Containers), "container"), thousands.Count(d.Reservations, "reservation"))
+		thousands.Count(d.Relabelled, "node"), thousands.Count(int(d.Containers), "container"),
+		thousands.Count(d.Reservations, "reservation"))
 	return nil
 }

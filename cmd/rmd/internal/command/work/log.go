@@ -22,10 +22,16 @@ var entryColumns = output.List[api.LogEntry]{
 	Name:  func(e api.LogEntry) string { return output.Number(e.Index) },
 	Empty: "no entries",
 	Columns: []output.Column[api.LogEntry]{
-		{Head: "INDEX", Text: func(e api.LogEntry) string { return output.Number(e.Index) }, Key: func(e api.LogEntry) float64 { return float64(e.Index) }, Right: true},
-		{Head: "TERM", Text: func(e api.LogEntry) string { return output.Number(e.Term) }, Key: func(e api.LogEntry) float64 { return float64(e.Term) }, Right: true},
+		{Head: "INDEX", Text: func(e api.LogEntry) string {
+			return output.Number(e.Index)
+		}, Key: func(e api.LogEntry) float64 { return float64(e.Index) }, Right: true},
+		{Head: "TERM", Text: func(e api.LogEntry) string {
+			return output.Number(e.Term)
+		}, Key: func(e api.LogEntry) float64 { return float64(e.Term) }, Right: true},
 		{Head: "TIME", Text: func(e api.LogEntry) string { return clockText(e.AtMillis) }},
-		{Head: "BYTES", Text: func(e api.LogEntry) string { return output.Number(e.Bytes) }, Key: func(e api.LogEntry) float64 { return float64(e.Bytes) }, Right: true},
+		{Head: "BYTES", Text: func(e api.LogEntry) string {
+			return output.Number(e.Bytes)
+		}, Key: func(e api.LogEntry) float64 { return float64(e.Bytes) }, Right: true},
 		{Head: "WHAT", Text: entryText, Shrink: true},
 	},
 }
@@ -73,7 +79,8 @@ func runLogShow(c *verb.Call) error {
 		return clierr.Usagef("write --count 20", "--count must be at least 1")
 	}
 	if c.Bool("follow") && (c.String("sort") != "" || c.Format().Machine()) {
-		return clierr.Usagef("use -o jsonl with --follow", "--follow prints a stream, which cannot be sorted or be one document")
+		return clierr.Usagef("use -o jsonl with --follow",
+			"--follow prints a stream, which cannot be sorted or be one document")
 	}
 	from := c.Uint64("from")
 	if from == 0 {
@@ -118,7 +125,8 @@ func entries(c *verb.Call, ctx context.Context, from uint64, count int) (d api.L
 }
 
 // stretch is entries with a filter for the events.
-func stretch(c *verb.Call, ctx context.Context, from uint64, count int, filter url.Values) (d api.Log, doc []byte, err error) {
+func stretch(c *verb.Call, ctx context.Context, from uint64, count int, filter url.Values) (d api.Log,
+	doc []byte, err error) {
 	q := url.Values{"count": {strconv.Itoa(min(count, 1000))}}
 	maps.Copy(q, filter)
 	if from > 0 {
@@ -186,7 +194,8 @@ func runAudit(c *verb.Call) error {
 	if err != nil {
 		return err
 	}
-	q := url.Values{"who": {c.String("who")}, "action": {c.String("action")}, "since": {strconv.FormatInt(since, 10)}, "limit": {strconv.Itoa(c.Int("count"))}}
+	q := url.Values{"who": {c.String("who")}, "action": {c.String("action")}, "since": {strconv.FormatInt(since, 10)},
+		"limit": {strconv.Itoa(c.Int("count"))}}
 	for {
 		var d api.Audit
 		doc, err := c.Get(c.Ctx(), "/v1/audit", q, &d)
@@ -223,7 +232,8 @@ func printAudit(c *verb.Call, entries []api.AuditEntry) error {
 }
 
 func auditLine(e api.AuditEntry) string {
-	return output.Printable(fmt.Sprintf("%s  %-6d %v from %v: %s %v: %s", output.Time(e.AtMillis), e.Number, verb.OrDash(e.Who), verb.OrDash(e.From), e.Action, verb.OrDash(e.Target), e.Result))
+	return output.Printable(fmt.Sprintf("%s  %-6d %v from %v: %s %v: %s", output.Time(e.AtMillis), e.Number,
+		verb.OrDash(e.Who), verb.OrDash(e.From), e.Action, verb.OrDash(e.Target), e.Result))
 }
 
 func clockText(ms int64) string {

@@ -60,5 +60,6 @@ func writeMetrics(w io.Writer, text []byte, word string) error {
 	if err := s.Err(); err != nil || found {
 		return err
 	}
-	return clierr.New("NO_SUCH_METRIC", "\"rmd metrics\" shows them all", "no metric with %q in its name has a value on this replica", word)
+	return clierr.New("NO_SUCH_METRIC", "\"rmd metrics\" shows them all",
+		"no metric with %q in its name has a value on this replica", word)
 }

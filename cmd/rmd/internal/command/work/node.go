@@ -29,14 +29,22 @@ var nodeColumns = output.List[api.Node]{
 	Columns: []output.Column[api.Node]{
 		{Head: "ID", Text: func(n api.Node) string { return n.ID }, Shrink: true},
 		{Head: "STATE", Text: func(n api.Node) string { return n.Condition(time.Now()) }},
-		{Head: "LIVE", Text: func(n api.Node) string { return output.Number(n.Containers) }, Key: func(n api.Node) float64 { return float64(n.Containers) }, Right: true},
-		{Head: "USED", Text: func(n api.Node) string { return n.Used.String() }, Key: func(n api.Node) float64 { return float64(n.Used[api.MemoryMB]) }, Shrink: true},
+		{Head: "LIVE", Text: func(n api.Node) string {
+			return output.Number(n.Containers)
+		}, Key: func(n api.Node) float64 { return float64(n.Containers) }, Right: true},
+		{Head: "USED", Text: func(n api.Node) string { return n.Used.String() }, Key: func(n api.Node) float64 {
+			return float64(n.Used[api.MemoryMB])
+		}, Shrink: true},
 		{Head: "FREE", Text: freeText, Key: freeMemory, Shrink: true},
 		{Head: "RESERVED", Text: func(n api.Node) string { return n.Reservation }},
 		{Head: "RACK", Wide: true, Text: func(n api.Node) string { return n.Rack }},
-		{Head: "TOTAL", Wide: true, Text: func(n api.Node) string { return n.Total.String() }, Key: func(n api.Node) float64 { return float64(n.Total[api.MemoryMB]) }},
+		{Head: "TOTAL", Wide: true, Text: func(n api.Node) string { return n.Total.String() }, Key: func(n api.Node) float64 {
+			return float64(n.Total[api.MemoryMB])
+		}},
 		{Head: "VERSION", Wide: true, Text: func(n api.Node) string { return n.Version }},
-		{Head: "REGISTERED", Wide: true, Text: func(n api.Node) string { return output.Time(n.RegisteredMillis) }, Key: func(n api.Node) float64 { return float64(n.RegisteredMillis) }},
+		{Head: "REGISTERED", Wide: true, Text: func(n api.Node) string {
+			return output.Time(n.RegisteredMillis)
+		}, Key: func(n api.Node) float64 { return float64(n.RegisteredMillis) }},
 		{Head: "REPORT", Wide: true, Text: func(n api.Node) string { return n.Report }, Shrink: true},
 		{Head: "LABEL", Wide: true, Text: func(n api.Node) string { return labelText(n.Label) }},
 	},
@@ -98,7 +106,8 @@ func nodePathOf(id, tail string) (string, error) {
 }
 
 func nodeStatus() verb.Verb {
-	return verb.Verb{Name: "status", Usage: "show the details of a node and its containers", Args: "ID", Min: 1, Max: 1, Flags: verb.WatchFlags(),
+	return verb.Verb{Name: "status", Usage: "show the details of a node and its containers", Args: "ID", Min: 1, Max: 1,
+		Flags:    verb.WatchFlags(),
 		Examples: []string{"rmd node status sim-03:45454"},
 		Complete: []verb.Source{verb.Nodes},
 		Run: func(c *verb.Call) error {
@@ -106,26 +115,32 @@ func nodeStatus() verb.Verb {
 			if err != nil {
 				return err
 			}
-			return verb.ShowFacts(c, func() string { return c.Arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-				var d api.Placement
-				doc, err := c.Get(ctx, path, nil, &d)
-				return doc, nodeFacts(d), err
-			})
+			return verb.ShowFacts(c, func() string { return c.Arg(0) },
+				func(ctx context.Context) ([]byte, []output.Fact, error) {
+					var d api.Placement
+					doc, err := c.Get(ctx, path, nil, &d)
+					return doc, nodeFacts(d), err
+				})
 		}}
 }
 
 func nodeFacts(d api.Placement) []output.Fact {
 	n := d.Node
 	facts := []output.Fact{
-		{Name: "id", Value: n.ID}, {Name: "state", Value: n.Condition(time.Now())}, {Name: "rack", Value: n.Rack}, {Name: "label", Value: n.Label}, {Name: "web address", Value: n.HTTPAddress},
-		{Name: "version", Value: n.Version}, {Name: "total", Value: n.Total.String()}, {Name: "used", Value: n.Used.String()}, {Name: "free", Value: freeText(n)},
-		{Name: "registered", Value: output.Time(n.RegisteredMillis)}, {Name: "drained by", Value: output.Time(n.DeadlineMillis)}, {Name: "report", Value: n.Report},
+		{Name: "id", Value: n.ID}, {Name: "state", Value: n.Condition(time.Now())}, {Name: "rack", Value: n.Rack},
+		{Name: "label", Value: n.Label}, {Name: "web address", Value: n.HTTPAddress},
+		{Name: "version", Value: n.Version}, {Name: "total", Value: n.Total.String()}, {Name: "used", Value: n.Used.String()},
+		{Name: "free", Value: freeText(n)},
+		{Name: "registered", Value: output.Time(n.RegisteredMillis)},
+		{Name: "drained by", Value: output.Time(n.DeadlineMillis)}, {Name: "report", Value: n.Report},
 	}
 	if n.Drain != nil {
-		facts = append(facts, output.Fact{Name: "drain", Value: n.Drain.String()}, output.Fact{Name: "expected to end", Value: output.Time(n.Drain.ExpectedMillis)})
+		facts = append(facts, output.Fact{Name: "drain", Value: n.Drain.String()},
+			output.Fact{Name: "expected to end", Value: output.Time(n.Drain.ExpectedMillis)})
 	}
 	if r := d.Reservation; r != nil {
-		facts = append(facts, output.Fact{Name: "reservation", Value: r.ID + " for " + r.App + ": needs " + r.Size.String() + ", reserved since " + output.Millis(r.AgeMillis)})
+		facts = append(facts, output.Fact{Name: "reservation",
+			Value: r.ID + " for " + r.App + ": needs " + r.Size.String() + ", reserved since " + output.Millis(r.AgeMillis)})
 	}
 	for i, k := range d.Containers {
 		name := ""
@@ -154,7 +169,8 @@ func nodeDrain() verb.Verb {
 			&cli.BoolFlag{Name: "undo", Usage: "put the node back into service"},
 			verb.YesFlag(),
 		},
-		Examples: []string{"rmd node drain sim-03:45454 --deadline 30m", "rmd node drain sim-03:45454 --undo", "rmd node drain --choose 2 --dry-run"},
+		Examples: []string{"rmd node drain sim-03:45454 --deadline 30m", "rmd node drain sim-03:45454 --undo",
+			"rmd node drain --choose 2 --dry-run"},
 		Complete: []verb.Source{verb.Nodes},
 		Run: func(c *verb.Call) error {
 			switch {
@@ -253,7 +269,8 @@ func drainChosen(c *verb.Call) error {
 	for _, name := range names {
 		told = append(told, "draining "+name+until)
 	}
-	return c.Post("/v1/nodes:drain", strings.Join(names, "\n"), api.DrainNodes{Nodes: names, Drain: how}, "%s", strings.Join(told, "\n"))
+	return c.Post("/v1/nodes:drain", strings.Join(names, "\n"), api.DrainNodes{Nodes: names, Drain: how}, "%s",
+		strings.Join(told, "\n"))
 }
 
 func nodeForget() verb.Verb {
@@ -291,7 +308,8 @@ func nodeResource() verb.Verb {
 			}
 			for _, kind := range []string{api.MemoryMB, api.VCores} {
 				if _, ok := total[kind]; !ok { // a missing kind would become 0
-					return clierr.Usagef("write for example memory-mb=393216,vcores=96", "%s is missing; the total must name every resource of the node", kind)
+					return clierr.Usagef("write for example memory-mb=393216,vcores=96",
+						"%s is missing; the total must name every resource of the node", kind)
 				}
 			}
 			return c.Post(path, c.Arg(0), api.NodeResource{Total: total}, "%s now has %s", c.Arg(0), total)

@@ -21,8 +21,10 @@ import (
 // QueueVerbs returns the commands of queues.
 func QueueVerbs() verb.Verb {
 	return verb.Noun("queue", "the queues and their usage",
-		queueList("list", "list the queues", false, "--sort -used", "-o wide"), queueList("tree", "show the queues as a tree", true, "--watch"),
-		queueStatus(), queuePlace(), queueState("stop", "stop a queue: it takes no new applications, running ones continue"), queueState("start", "start a queue: it takes applications again"), queueAdopt())
+		queueList("list", "list the queues", false, "--sort -used", "-o wide"),
+		queueList("tree", "show the queues as a tree", true, "--watch"),
+		queueStatus(), queuePlace(), queueState("stop", "stop a queue: it takes no new applications, running ones continue"),
+		queueState("start", "start a queue: it takes applications again"), queueAdopt())
 }
 
 func kind(q verb.FlatQueue) string {
@@ -47,16 +49,34 @@ func queueColumns(tree bool) output.List[verb.FlatQueue] {
 		Columns: []output.Column[verb.FlatQueue]{
 			{Head: "QUEUE", Text: name, Shrink: true},
 			{Head: "STATE", Text: func(q verb.FlatQueue) string { return q.State }},
-			{Head: "SHARE", Text: func(q verb.FlatQueue) string { return output.Percent(q.AbsCapacity) }, Key: number(func(q verb.FlatQueue) float64 { return q.AbsCapacity }), Right: true},
-			{Head: "MAX", Text: func(q verb.FlatQueue) string { return output.Percent(q.AbsMax) }, Key: number(func(q verb.FlatQueue) float64 { return q.AbsMax }), Right: true},
-			{Head: "USED", Text: func(q verb.FlatQueue) string { return output.Percent(q.AbsUsed) }, Key: number(func(q verb.FlatQueue) float64 { return q.AbsUsed }), Right: true},
-			{Head: "APPS", Text: func(q verb.FlatQueue) string { return output.Number(q.Apps) }, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Apps) }), Right: true},
-			{Head: "WAIT", Text: func(q verb.FlatQueue) string { return output.Number(q.WaitingApps) }, Key: number(func(q verb.FlatQueue) float64 { return float64(q.WaitingApps) }), Right: true},
+			{Head: "SHARE", Text: func(q verb.FlatQueue) string {
+				return output.Percent(q.AbsCapacity)
+			}, Key: number(func(q verb.FlatQueue) float64 { return q.AbsCapacity }), Right: true},
+			{Head: "MAX", Text: func(q verb.FlatQueue) string {
+				return output.Percent(q.AbsMax)
+			}, Key: number(func(q verb.FlatQueue) float64 { return q.AbsMax }), Right: true},
+			{Head: "USED", Text: func(q verb.FlatQueue) string {
+				return output.Percent(q.AbsUsed)
+			}, Key: number(func(q verb.FlatQueue) float64 { return q.AbsUsed }), Right: true},
+			{Head: "APPS", Text: func(q verb.FlatQueue) string {
+				return output.Number(q.Apps)
+			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Apps) }), Right: true},
+			{Head: "WAIT", Text: func(q verb.FlatQueue) string {
+				return output.Number(q.WaitingApps)
+			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.WaitingApps) }), Right: true},
 			{Head: "KIND", Text: kind},
-			{Head: "PENDING", Text: func(q verb.FlatQueue) string { return q.Pending.String() }, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Pending[api.MemoryMB]) }), Shrink: true},
-			{Head: "RESERVED", Wide: true, Text: func(q verb.FlatQueue) string { return q.Reserved.String() }, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Reserved[api.MemoryMB]) })},
-			{Head: "GUARANTEED", Wide: true, Text: func(q verb.FlatQueue) string { return q.Guaranteed.String() }, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Guaranteed[api.MemoryMB]) })},
-			{Head: "IN-USE", Wide: true, Text: func(q verb.FlatQueue) string { return q.Used.String() }, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Used[api.MemoryMB]) })},
+			{Head: "PENDING", Text: func(q verb.FlatQueue) string {
+				return q.Pending.String()
+			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Pending[api.MemoryMB]) }), Shrink: true},
+			{Head: "RESERVED", Wide: true, Text: func(q verb.FlatQueue) string {
+				return q.Reserved.String()
+			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Reserved[api.MemoryMB]) })},
+			{Head: "GUARANTEED", Wide: true, Text: func(q verb.FlatQueue) string {
+				return q.Guaranteed.String()
+			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Guaranteed[api.MemoryMB]) })},
+			{Head: "IN-USE", Wide: true, Text: func(q verb.FlatQueue) string {
+				return q.Used.String()
+			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Used[api.MemoryMB]) })},
 			{Head: "LIVE", Wide: true, Text: func(q verb.FlatQueue) string { return output.Number(q.Containers) }, Right: true},
 			{Head: "ORDER", Wide: true, Text: func(q verb.FlatQueue) string { return q.Order }},
 			{Head: "CONFIGURED", Wide: true, Text: func(q verb.FlatQueue) string { return q.Configured }},
@@ -68,49 +88,61 @@ func queueList(name, usage string, tree bool, examples ...string) verb.Verb {
 	for i := range examples {
 		examples[i] = "rmd queue " + name + " " + examples[i]
 	}
-	long := fmt.Sprintf("Of the dynamic queues below a queue, which submissions created, a table has the %d with the most applications. "+
-		"With --all or --filter, and with -o name, jsonl, json or yaml, it has all.", view.SomeQueues)
-	flags := append([]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "show all dynamic queues"}}, verb.ListFlags(queueColumns(tree))...)
-	return verb.Verb{Name: name, Usage: usage, Long: long, Flags: flags, Examples: examples, Run: func(c *verb.Call) error {
-		ask := url.Values{}
-		if f := c.Format(); !c.Bool("all") && !c.IsSet("filter") && (f == output.Table || f == output.Wide) {
-			ask.Set("dynamic", strconv.Itoa(view.SomeQueues))
-		}
-		return verb.ShowList(c, queueColumns(tree), func(ctx context.Context) (f verb.Fetched[verb.FlatQueue], err error) {
-			var d api.Queues
-			f.Doc, err = c.Get(ctx, "/v1/queues", ask, &d)
-			f.Things = verb.Flatten(d.Root, 0)
-			for _, q := range f.Things {
-				if q.MoreDynamic > 0 {
-					c.PrintMessage("%s more dynamic queues below %s have no more applications than those that are shown; --all shows them", output.Number(q.MoreDynamic), q.Path)
-				}
+	long := fmt.Sprintf(
+		"Of the dynamic queues below a queue, which submissions created, a table has the %d with the most applications. "+
+			"With --all or --filter, and with -o name, jsonl, json or yaml, it has all.", view.SomeQueues)
+	flags := append([]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "show all dynamic queues"}},
+		verb.ListFlags(queueColumns(tree))...)
+	return verb.Verb{Name: name, Usage: usage, Long: long, Flags: flags, Examples: examples,
+		Run: func(c *verb.Call) error {
+			ask := url.Values{}
+			if f := c.Format(); !c.Bool("all") && !c.IsSet("filter") && (f == output.Table || f == output.Wide) {
+				ask.Set("dynamic", strconv.Itoa(view.SomeQueues))
 			}
-			return f, err
-		})
-	}}
+			return verb.ShowList(c, queueColumns(tree), func(ctx context.Context) (f verb.Fetched[verb.FlatQueue], err error) {
+				var d api.Queues
+				f.Doc, err = c.Get(ctx, "/v1/queues", ask, &d)
+				f.Things = verb.Flatten(d.Root, 0)
+				for _, q := range f.Things {
+					if q.MoreDynamic > 0 {
+						c.PrintMessage(
+							"%s more dynamic queues below %s have no more applications than those that are shown; --all shows them",
+							output.Number(q.MoreDynamic), q.Path)
+					}
+				}
+				return f, err
+			})
+		}}
 }
 
 func queueStatus() verb.Verb {
-	return verb.Verb{Name: "status", Usage: "show the details of a queue", Args: "QUEUE", Min: 1, Max: 1, Flags: verb.WatchFlags(),
+	return verb.Verb{Name: "status", Usage: "show the details of a queue", Args: "QUEUE", Min: 1, Max: 1,
+		Flags:    verb.WatchFlags(),
 		Examples: []string{"rmd queue status root.train"},
 		Complete: []verb.Source{verb.Queues},
 		Run: func(c *verb.Call) error {
-			return verb.ShowFacts(c, func() string { return c.Arg(0) }, func(ctx context.Context) ([]byte, []output.Fact, error) {
-				var q api.Queue
-				doc, err := c.Get(ctx, "/v1/queues/"+url.PathEscape(c.Arg(0)), url.Values{"dynamic": {strconv.Itoa(view.SomeQueues)}}, &q)
-				return doc, queueFacts(q), err
-			})
+			return verb.ShowFacts(c, func() string { return c.Arg(0) },
+				func(ctx context.Context) ([]byte, []output.Fact, error) {
+					var q api.Queue
+					doc, err := c.Get(ctx, "/v1/queues/"+url.PathEscape(c.Arg(0)),
+						url.Values{"dynamic": {strconv.Itoa(view.SomeQueues)}}, &q)
+					return doc, queueFacts(q), err
+				})
 		}}
 }
 
 func queueFacts(q api.Queue) []output.Fact {
 	facts := []output.Fact{
-		{Name: "queue", Value: q.Path}, {Name: "state", Value: q.State}, {Name: "creation", Value: q.Creation}, {Name: "creates queues", Value: q.AutoCreate}, {Name: "order", Value: q.Order},
-		{Name: "capacity", Value: fmt.Sprintf("%s configured, %s of the cluster: %s", q.Configured, output.Percent(q.AbsCapacity), q.Guaranteed)},
+		{Name: "queue", Value: q.Path}, {Name: "state", Value: q.State}, {Name: "creation", Value: q.Creation},
+		{Name: "creates queues", Value: q.AutoCreate}, {Name: "order", Value: q.Order},
+		{Name: "capacity", Value: fmt.Sprintf("%s configured, %s of the cluster: %s", q.Configured,
+			output.Percent(q.AbsCapacity), q.Guaranteed)},
 		{Name: "maximum", Value: fmt.Sprintf("%s of the cluster: %s", output.Percent(q.AbsMax), q.Max)},
-		{Name: "used", Value: fmt.Sprintf("%s of its capacity, %s of the cluster: %s", output.Percent(q.UsedPercent), output.Percent(q.AbsUsed), q.Used)},
+		{Name: "used", Value: fmt.Sprintf("%s of its capacity, %s of the cluster: %s", output.Percent(q.UsedPercent),
+			output.Percent(q.AbsUsed), q.Used)},
 		{Name: "reserved", Value: q.Reserved.String()}, {Name: "pending", Value: q.Pending.String()},
-		{Name: "apps", Value: fmt.Sprintf("%d: %d active, %d pending, %d non-runnable", q.Apps, q.ActiveApps, q.PendingApps, q.NonRunnableApps)},
+		{Name: "apps", Value: fmt.Sprintf("%d: %d active, %d pending, %d non-runnable", q.Apps, q.ActiveApps, q.PendingApps,
+			q.NonRunnableApps)},
 		{Name: "containers", Value: output.Number(q.Containers)}, {Name: "default label", Value: q.DefaultLabel},
 	}
 	if q.Leaf {
@@ -127,7 +159,8 @@ func queueFacts(q api.Queue) []output.Fact {
 		return fmt.Sprintf("%s: %s of the cluster in use", k.Path, output.Percent(k.AbsUsed))
 	})...)
 	if q.MoreDynamic > 0 {
-		facts = append(facts, output.Fact{Name: "more below it", Value: output.Number(q.MoreDynamic) + " dynamic queues without more applications"})
+		facts = append(facts, output.Fact{Name: "more below it",
+			Value: output.Number(q.MoreDynamic) + " dynamic queues without more applications"})
 	}
 	return facts
 }
@@ -155,7 +188,8 @@ func queueState(name, usage string) verb.Verb {
 func queueAdopt() verb.Verb {
 	long := "A submission created the queue, and it is removed when it is idle. Adopted, it is in the configuration with the properties that it has now, and stays. " +
 		"Dynamic queues above it are adopted with it; those below it stay dynamic."
-	return verb.Verb{Name: "adopt", Usage: "make a dynamic queue one of the configuration", Long: long, Args: "QUEUE", Min: 1, Max: 1, Flags: conf.ApplyFlags(),
+	return verb.Verb{Name: "adopt", Usage: "make a dynamic queue one of the configuration", Long: long, Args: "QUEUE",
+		Min: 1, Max: 1, Flags: conf.ApplyFlags(),
 		Examples: []string{"rmd queue adopt root.users.ann --dry-run", "rmd queue adopt root.users.ann"},
 		Run: func(c *verb.Call) error {
 			cl, err := c.Client()
@@ -166,7 +200,8 @@ func queueAdopt() verb.Verb {
 			if text := c.String("comment"); text != "" {
 				q.Set("comment", text)
 			}
-			return conf.SendConf(c, cl, client.Request{Method: http.MethodPost, Path: "/v1/queues/" + url.PathEscape(c.Arg(0)) + ":adopt", Query: q}, c.Uint64("if-version"))
+			return conf.SendConf(c, cl, client.Request{Method: http.MethodPost,
+				Path: "/v1/queues/" + url.PathEscape(c.Arg(0)) + ":adopt", Query: q}, c.Uint64("if-version"))
 		}}
 }
 
@@ -182,12 +217,15 @@ func queuePlace() verb.Verb {
 			verb.Fill(verb.Queues, &cli.StringFlag{Name: "queue", Usage: "queue that the client names"}),
 			&cli.StringSliceFlag{Name: "tag", Usage: "tag of the application; repeatable"},
 			&cli.StringFlag{Name: "tag-groups", Usage: "groups of the user that a tag userid=NAME names"},
-			verb.Fill(verb.Files, &cli.StringFlag{Name: "file", Usage: "queue configuration to look at, in place of the one in force"}),
+			verb.Fill(verb.Files, &cli.StringFlag{Name: "file",
+				Usage: "queue configuration to look at, in place of the one in force"}),
 		}, verb.WatchFlags()...),
-		Examples: []string{"rmd queue place --user ann --groups staff,etl --name nightly", "rmd queue place --user ann --file capacity-scheduler.xml"},
+		Examples: []string{"rmd queue place --user ann --groups staff,etl --name nightly",
+			"rmd queue place --user ann --file capacity-scheduler.xml"},
 		Run: func(c *verb.Call) error {
-			ask := api.PlaceInQueue{User: c.String("user"), Groups: commaList(c.String("groups")), Name: c.String("name"), Queue: c.String("queue"),
-				Tags: c.StringSlice("tag"), TagGroups: commaList(c.String("tag-groups"))}
+			ask := api.PlaceInQueue{User: c.String("user"), Groups: commaList(c.String("groups")), Name: c.String("name"),
+				Queue: c.String("queue"),
+				Tags:  c.StringSlice("tag"), TagGroups: commaList(c.String("tag-groups"))}
 			if ask.User == "" {
 				ask.User = verb.LoginName()
 			}
@@ -251,5 +289,6 @@ func stepText(s api.QueuePlacementStep) string {
 	case s.Why == "":
 		return text + s.Result
 	}
-	return text + map[string]string{"skipped": "fell back to the next rule", "rejected": "rejected", "default": "fell back to " + s.Queue}[s.Result] + ": " + s.Why
+	return text + map[string]string{"skipped": "fell back to the next rule", "rejected": "rejected",
+		"default": "fell back to " + s.Queue}[s.Result] + ": " + s.Why
 }

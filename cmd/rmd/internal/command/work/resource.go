@@ -9,7 +9,8 @@ import (
 )
 
 // resourceNames are short names of the kinds that every cluster has.
-var resourceNames = map[string]string{"memory": api.MemoryMB, "mem": api.MemoryMB, "vcore": api.VCores, "cpu": api.VCores, "gpu": api.GPU, "gpus": api.GPU}
+var resourceNames = map[string]string{"memory": api.MemoryMB, "mem": api.MemoryMB, "vcore": api.VCores,
+	"cpu": api.VCores, "gpu": api.GPU, "gpus": api.GPU}
 
 // parseResource parses "memory-mb=4096,vcores=2,yarn.io/gpu=1".
 func parseResource(text string) (api.Resource, error) {

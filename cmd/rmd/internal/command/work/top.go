@@ -32,7 +32,8 @@ func TopVerb() verb.Verb {
 			"-o jsonl each screen is a line of JSON.",
 		Flags: []cli.Flag{
 			verb.OneOf(&cli.StringFlag{Name: "by", Value: topViews[0]}, verb.PlainWords(topViews...)...),
-			verb.Fill(verb.ColumnsOf(topHeads, "-"), &cli.StringFlag{Name: "sort", Usage: "column to sort by; -COLUMN: descending", DefaultText: "-wait, -used"}),
+			verb.Fill(verb.ColumnsOf(topHeads, "-"),
+				&cli.StringFlag{Name: "sort", Usage: "column to sort by; -COLUMN: descending", DefaultText: "-wait, -used"}),
 			verb.SpanFlag("every", "interval between two screens", 2*time.Second),
 			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "stop after this many screens", DefaultText: "never"},
 		},
@@ -67,7 +68,8 @@ type topScreen struct {
 }
 
 func runTop(c *verb.Call) error {
-	t := &topScreen{c: c, by: c.String("by"), every: max(c.Span("every").Duration, 200*time.Millisecond), live: c.Program.OutTerminal,
+	t := &topScreen{c: c, by: c.String("by"), every: max(c.Span("every").Duration, 200*time.Millisecond),
+		live: c.Program.OutTerminal,
 		sort: map[string]string{"app": "-wait", "queue": "", "node": "-used"}}
 	if s := c.String("sort"); s != "" {
 		t.sort[t.by] = s
@@ -310,9 +312,11 @@ func (t *topScreen) head(width int) []string {
 	}
 	var lines []string
 	for _, parts := range [][]string{
-		{v.Status, fmt.Sprintf("%s (term %d)", leader, p.cluster.Term), fmt.Sprintf("%d of %d in step", v.InStep, len(p.cluster.Members)), fmt.Sprintf("can lose %d", v.CanLose),
+		{v.Status, fmt.Sprintf("%s (term %d)", leader, p.cluster.Term),
+			fmt.Sprintf("%d of %d in step", v.InStep, len(p.cluster.Members)), fmt.Sprintf("can lose %d", v.CanLose),
 			fmt.Sprintf("index %s, %.0f/s", output.Count(p.cluster.Index), t.rate)},
-		{fmt.Sprintf("apps %s running, %s waiting, %s ended", output.Count(n.Running), output.Count(n.Waiting), output.Count(n.Ended)), "containers " + output.Count(n.Containers),
+		{fmt.Sprintf("apps %s running, %s waiting, %s ended", output.Count(n.Running), output.Count(n.Waiting),
+			output.Count(n.Ended)), "containers " + output.Count(n.Containers),
 			fmt.Sprintf("nodes %d of %d", n.UsableNodes, n.Nodes), fmt.Sprintf("reserved %d", n.Reservations)},
 	} {
 		lines = append(lines, strings.Split(verb.Pack(parts, "   ", width), "\n")...)
@@ -322,7 +326,8 @@ func (t *topScreen) head(width int) []string {
 			continue
 		}
 		used, held, pending := ratio(n.Used, n.Total, kind), ratio(n.Reserved, n.Total, kind), ratio(n.Pending, n.Total, kind)
-		lines = append(lines, fmt.Sprintf("%-12s %s %3.0f%% used %3.0f%% reserved %4.0f%% pending", output.Cut(kind, 12), verb.Bar(used, held, pending, -1), used*100, held*100, min(pending*100, 9999)))
+		lines = append(lines, fmt.Sprintf("%-12s %s %3.0f%% used %3.0f%% reserved %4.0f%% pending", output.Cut(kind, 12),
+			verb.Bar(used, held, pending, -1), used*100, held*100, min(pending*100, 9999)))
 	}
 	lines = append(lines, RoomLines(p.cluster.Rooms, width)...)
 	order := t.sort[t.by]
