@@ -26,7 +26,7 @@ func Overdue(st *state.State) (found []string) {
 		if a.State.Ended() {
 			return true
 		}
-		if a.LifetimeMillis > 0 {
+		if a.LifetimeMillis > 0 && !a.Shown().Ended() { // who has unregistered may take his time to end
 			note(a.SubmittedMillis+a.LifetimeMillis, "the lifetime of %s is over", a.ID)
 		}
 		if st.Gangs.Has(slot) {
