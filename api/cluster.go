@@ -99,14 +99,17 @@ type Failover struct {
 
 // Totals counts the contents of the replicated state.
 type Totals struct {
-	Apps         int   `json:"apps"`
-	Running      int   `json:"apps_running"`
-	Waiting      int   `json:"apps_waiting"` // SUBMITTED or ACCEPTED
-	Ended        int   `json:"apps_ended"`
-	Nodes        int   `json:"nodes"`
-	UsableNodes  int   `json:"nodes_usable"`
-	Containers   int64 `json:"containers"` // live ones
-	Reservations int   `json:"reservations"`
+	Apps        int `json:"apps"`
+	Running     int `json:"apps_running"`
+	Waiting     int `json:"apps_waiting"` // SUBMITTED or ACCEPTED
+	Ended       int `json:"apps_ended"`
+	Nodes       int `json:"nodes"`
+	UsableNodes int `json:"nodes_usable"` // alive; those that drain among them
+	// DrainingNodes take no new containers and leave when theirs have ended. Their part of the
+	// totals is only what is used there.
+	DrainingNodes int   `json:"nodes_draining"`
+	Containers    int64 `json:"containers"` // live ones
+	Reservations  int   `json:"reservations"`
 	Figures
 }
 

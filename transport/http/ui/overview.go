@@ -7,7 +7,6 @@ import (
 	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/view"
-	"rmd/yarn"
 )
 
 // Rows of the overview's short lists.
@@ -23,7 +22,6 @@ type overviewData struct {
 	Cluster    *api.Cluster // nil if the replicas could not be asked
 	Totals     api.Totals
 	Serving    int // nodes that take containers
-	Draining   int // nodes that drain
 	Usages     []bar.Usage
 	Rooms      []api.LabelRoom
 	Hour       hourData
@@ -44,7 +42,6 @@ func overview(q *query) (any, error) {
 	for _, room := range d.Rooms {
 		d.Serving += room.ServingNodes
 	}
-	d.Draining = q.v.NodesByState()[yarn.NodeDecommissioning]
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
 		d.Cluster = &c
 	}

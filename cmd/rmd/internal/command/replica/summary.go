@@ -277,8 +277,8 @@ func (s *summary) picture(p picture) []string {
 	} else {
 		foot = append(foot, "",
 			"reservations  "+reservationLine(p.reservations),
-			fmt.Sprintf("containers    %s, %d of %d nodes alive, %s", output.Count(t.Containers), t.UsableNodes,
-				t.Nodes, p.started),
+			fmt.Sprintf("containers    %s, %s, %s", output.Count(t.Containers), verb.NodesAlive(t),
+				p.started),
 			fmt.Sprintf("applications  %d running, %d waiting, %s ended", t.Running, t.Waiting, output.Count(t.Ended)),
 			"workload      "+workLine(p))
 	}

@@ -183,3 +183,12 @@ func Bar(used, held, pending, guarantee float64) string {
 
 // BarWidth is the width of a bar between its brackets.
 const BarWidth = 24
+
+// NodesAlive says how many nodes send heartbeats, and how many of them drain.
+func NodesAlive(t api.Totals) string {
+	text := fmt.Sprintf("%d of %d nodes alive", t.UsableNodes, t.Nodes)
+	if t.DrainingNodes > 0 {
+		text += fmt.Sprintf(", %d draining", t.DrainingNodes)
+	}
+	return text
+}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"rmd/api"
 )
 
 func TestFoldKeepsToTheWidth(t *testing.T) {
@@ -39,6 +41,17 @@ func TestSpanIsShort(t *testing.T) {
 		2 * time.Minute: "2m"} {
 		if got := (&span{d}).String(); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestNodesAlive(t *testing.T) {
+	for want, totals := range map[string]api.Totals{
+		"3 of 4 nodes alive":             {Nodes: 4, UsableNodes: 3},
+		"4 of 4 nodes alive, 2 draining": {Nodes: 4, UsableNodes: 4, DrainingNodes: 2},
+	} {
+		if got := NodesAlive(totals); got != want {
+			t.Errorf("NodesAlive = %q, want %q", got, want)
 		}
 	}
 }

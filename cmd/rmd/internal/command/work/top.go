@@ -317,7 +317,7 @@ func (t *topScreen) head(width int) []string {
 			fmt.Sprintf("index %s, %.0f/s", output.Count(p.cluster.Index), t.rate)},
 		{fmt.Sprintf("apps %s running, %s waiting, %s ended", output.Count(n.Running), output.Count(n.Waiting),
 			output.Count(n.Ended)), "containers " + output.Count(n.Containers),
-			fmt.Sprintf("nodes %d of %d", n.UsableNodes, n.Nodes), fmt.Sprintf("reserved %d", n.Reservations)},
+			verb.NodesAlive(n), fmt.Sprintf("reserved %d", n.Reservations)},
 	} {
 		lines = append(lines, strings.Split(verb.Pack(parts, "   ", width), "\n")...)
 	}
