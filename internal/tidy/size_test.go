@@ -19,12 +19,11 @@ const (
 // above has what exceeds a limit today: lines of packages and methods of types. The numbers may fall
 // and must not rise.
 var above = map[string]int{
-	"cluster":             4582,
-	"fsm/state":           4560,
-	"jepsen-lite/ledger":  4600,
-	"scheduler/capacity":  4601,
-	"transport/http/ui":   4620,
-	"transport/http/yarn": 4668,
+	"cluster":            4582,
+	"fsm/state":          4560,
+	"jepsen-lite/ledger": 4600,
+	"scheduler/capacity": 4601,
+	"transport/http/ui":  4620,
 }
 
 // sizes are the lines of files and packages, and the methods of types.

@@ -1,7 +1,6 @@
 package yarnweb
 
 import (
-	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
 	"rmd/transport/http/view"
+	"rmd/transport/http/yarn/list"
 	"rmd/yarn"
 )
 
@@ -41,11 +41,11 @@ func (s *API) schedConfRoutes() []route.Route {
 
 // schedUpdate is YARN's document with changes of the queue configuration.
 type schedUpdate struct {
-	XMLName xml.Name            `json:"-" xml:"sched-conf"`
-	Remove  oneOrMore[string]   `json:"remove-queue" xml:"remove-queue"`
-	Add     oneOrMore[queueSet] `json:"add-queue" xml:"add-queue"`
-	Update  oneOrMore[queueSet] `json:"update-queue" xml:"update-queue"`
-	Global  oneOrMore[pairs]    `json:"global-updates" xml:"global-updates"`
+	XMLName xml.Name          `json:"-" xml:"sched-conf"`
+	Remove  list.Of[string]   `json:"remove-queue" xml:"remove-queue"`
+	Add     list.Of[queueSet] `json:"add-queue" xml:"add-queue"`
+	Update  list.Of[queueSet] `json:"update-queue" xml:"update-queue"`
+	Global  list.Of[pairs]    `json:"global-updates" xml:"global-updates"`
 }
 
 type queueSet struct {
@@ -54,28 +54,12 @@ type queueSet struct {
 }
 
 type pairs struct {
-	Entry oneOrMore[pair] `json:"entry" xml:"entry"`
+	Entry list.Of[pair] `json:"entry" xml:"entry"`
 }
 
 type pair struct {
 	Key   string `json:"key" xml:"key"`
 	Value string `json:"value" xml:"value"`
-}
-
-// oneOrMore is a list. In JSON a list of one may also be written as the member alone.
-type oneOrMore[T any] []T
-
-// UnmarshalJSON reads a list or a single member.
-func (m *oneOrMore[T]) UnmarshalJSON(b []byte) error {
-	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '[' {
-		return json.Unmarshal(b, (*[]T)(m))
-	}
-	var one T
-	if err := json.Unmarshal(b, &one); err != nil {
-		return err
-	}
-	*m = oneOrMore[T]{one}
-	return nil
 }
 
 // schedUpdate reads the body of a call. The body is XML, or JSON with or without the root's name.

@@ -10,6 +10,7 @@ import (
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
+	"rmd/transport/http/yarn/list"
 )
 
 // Admin has the calls of ResourceManagerAdministrationProtocol that are also available over HTTP.
@@ -89,7 +90,7 @@ func (x *exclusivity) UnmarshalJSON(b []byte) error {
 func (s *Service) addLabels(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request) error {
 	var doc struct {
 		XMLName xml.Name `json:"-" xml:"nodeLabelsInfo"`
-		Labels  oneOrMore[struct {
+		Labels  list.Of[struct {
 			Name      string      `json:"name" xml:"name"`
 			Exclusive exclusivity `json:"exclusivity" xml:"exclusivity"`
 		}] `json:"nodeLabelInfo" xml:"nodeLabelInfo"`
@@ -119,14 +120,14 @@ func (s *Service) labelNode(ctx context.Context, c *ipc.Call, _ http.ResponseWri
 
 // nodeToLabels is a host or node with its labels.
 type nodeToLabels struct {
-	Node   string            `json:"nodeId" xml:"nodeId"`
-	Labels oneOrMore[string] `json:"labels" xml:"labels"`
+	Node   string          `json:"nodeId" xml:"nodeId"`
+	Labels list.Of[string] `json:"labels" xml:"labels"`
 }
 
 func (s *Service) labelNodes(ctx context.Context, c *ipc.Call, w http.ResponseWriter, r *http.Request) error {
 	var doc struct {
-		XMLName xml.Name                `json:"-" xml:"nodeToLabelsName"`
-		Nodes   oneOrMore[nodeToLabels] `json:"nodeToLabels" xml:"nodeToLabels"`
+		XMLName xml.Name              `json:"-" xml:"nodeToLabelsName"`
+		Nodes   list.Of[nodeToLabels] `json:"nodeToLabels" xml:"nodeToLabels"`
 	}
 	if err := read(w, r, &doc); err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"rmd/transport/hadoop/wire"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/route"
+	"rmd/transport/http/yarn/submission"
 	"rmd/yarn"
 )
 
@@ -105,10 +106,10 @@ func (s *Service) newApplication(ctx context.Context, w http.ResponseWriter, r *
 	}
 	most := reply.GetMaximumCapability()
 	return answer(w, r, http.StatusOK, struct {
-		XMLName xml.Name `json:"-" xml:"NewApplication"`
-		ID      string   `json:"application-id" xml:"application-id"`
-		Maximum resource `json:"maximum-resource-capability" xml:"maximum-resource-capability"`
-	}{ID: id.String(), Maximum: resource{most.GetMemory(), most.GetVirtualCores()}})
+		XMLName xml.Name            `json:"-" xml:"NewApplication"`
+		ID      string              `json:"application-id" xml:"application-id"`
+		Maximum submission.Resource `json:"maximum-resource-capability" xml:"maximum-resource-capability"`
+	}{ID: id.String(), Maximum: submission.Resource{Memory: most.GetMemory(), VCores: most.GetVirtualCores()}})
 }
 
 func (s *Service) submit(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
@@ -116,11 +117,11 @@ func (s *Service) submit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return err
 	}
-	var doc submission
+	var doc submission.Document
 	if err := read(w, r, &doc); err != nil {
 		return err
 	}
-	context, err := doc.context()
+	context, err := doc.Context()
 	if err != nil {
 		return bad("%v", err)
 	}

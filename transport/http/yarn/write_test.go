@@ -18,6 +18,7 @@ import (
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
 	"rmd/transport/http/problem"
+	"rmd/transport/http/yarn/submission"
 	"rmd/yarn"
 )
 
@@ -31,8 +32,8 @@ func (h *fixture) newID() string {
 	h.t.Helper()
 	r := h.do(http.MethodPost, "/ws/v1/cluster/apps/new-application?user.name=ann", "").want(h.t, http.StatusOK)
 	var doc struct {
-		ID      string   `json:"application-id"`
-		Maximum resource `json:"maximum-resource-capability"`
+		ID      string              `json:"application-id"`
+		Maximum submission.Resource `json:"maximum-resource-capability"`
 	}
 	if err := json.Unmarshal([]byte(r.body), &doc); err != nil || doc.Maximum.Memory != 8192 || doc.Maximum.VCores != 4 {
 		h.t.Fatalf("new-application: error %v, maximum %+v, want 8192 MB and 4 vcores: %s",

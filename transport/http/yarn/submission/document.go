@@ -1,4 +1,5 @@
-package yarnweb
+// Package submission reads the document with which clients of YARN's REST API submit an application.
+package submission
 
 import (
 	"encoding/base64"
@@ -11,11 +12,12 @@ import (
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/token"
 	"rmd/transport/hadoop/wire"
+	"rmd/transport/http/yarn/list"
 	"rmd/yarn"
 )
 
-// submission is YARN's document for POST /ws/v1/cluster/apps.
-type submission struct {
+// Document is YARN's document for POST /ws/v1/cluster/apps.
+type Document struct {
 	XMLName        xml.Name    `json:"-" xml:"application-submission-context"`
 	ID             string      `json:"application-id" xml:"application-id"`
 	Name           string      `json:"application-name" xml:"application-name"`
@@ -25,7 +27,7 @@ type submission struct {
 	Unmanaged      bool        `json:"unmanaged-AM" xml:"unmanaged-AM"`
 	CancelTokens   *bool       `json:"cancel-tokens-when-complete" xml:"cancel-tokens-when-complete"`
 	MaxAttempts    int32       `json:"max-app-attempts" xml:"max-app-attempts"`
-	Resource       *resource   `json:"resource" xml:"resource"`
+	Resource       *Resource   `json:"resource" xml:"resource"`
 	Type           string      `json:"application-type" xml:"application-type"`
 	KeepContainers bool        `json:"keep-containers-across-application-attempts" xml:"keep-containers-across-application-attempts"`
 	Tags           tags        `json:"application-tags" xml:"application-tags"`
@@ -57,7 +59,8 @@ type localResource struct {
 	Pattern    string `json:"pattern" xml:"pattern"`
 }
 
-type resource struct {
+// Resource is an amount of memory, in MiB, and of vcores.
+type Resource struct {
 	Memory int64 `json:"memory" xml:"memory"`
 	VCores int32 `json:"vCores" xml:"vCores"`
 }
@@ -72,16 +75,16 @@ type logContext struct {
 }
 
 type commands struct {
-	Command oneOrMore[string] `json:"command" xml:"command"`
+	Command list.Of[string] `json:"command" xml:"command"`
 }
 
 type tags struct {
-	Tag oneOrMore[string] `json:"tag" xml:"tag"`
+	Tag list.Of[string] `json:"tag" xml:"tag"`
 }
 
 // entries is a Java map: {"entry":[{"key":…,"value":…}]}.
 type entries[T any] struct {
-	Entry oneOrMore[entry[T]] `json:"entry" xml:"entry"`
+	Entry list.Of[entry[T]] `json:"entry" xml:"entry"`
 }
 
 type entry[T any] struct {
@@ -89,8 +92,8 @@ type entry[T any] struct {
 	Value T      `json:"value" xml:"value"`
 }
 
-// context returns the submission context that a client of the client protocol would send.
-func (d *submission) context() (*proto.ApplicationSubmissionContextProto, error) {
+// Context returns the submission context that a client of the client protocol would send.
+func (d *Document) Context() (*proto.ApplicationSubmissionContextProto, error) {
 	id, err := yarn.ParseApplicationID(d.ID)
 	if err != nil {
 		//lint:ignore ST1005 YARN's words
