@@ -22,7 +22,6 @@ var above = map[string]int{
 	"cluster":            4582,
 	"fsm/state":          4560,
 	"jepsen-lite/ledger": 4600,
-	"scheduler/capacity": 4601,
 	"transport/http/ui":  4620,
 }
 

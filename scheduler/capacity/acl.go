@@ -1,6 +1,10 @@
 package capacity
 
-import "strings"
+import (
+	"strings"
+
+	"rmd/scheduler/capacity/property"
+)
 
 // MayAdminister reports whether a user may administer queue i: because the list of the queue, of a
 // queue above it or of the cluster contains the user, or because ACLs are disabled.
@@ -21,7 +25,7 @@ func (c *Config) MayAdminister(i int, user string, groups ...string) bool {
 // the user must administer the cluster. If ok is false, key is the first key that the user may not
 // change.
 func (c *Config) MayChange(next *Config, user string, groups ...string) (key string, ok bool) {
-	for _, name := range changedKeys(c.properties, next.properties) {
+	for _, name := range property.Changed(c.properties, next.properties) {
 		rest, _ := strings.CutPrefix(name, Prefix)
 		i, isQueue := c.byPath[longestQueue(c, rest)]
 		if may := c.AdminACL.Allows(user, groups...); !may && !(isQueue && c.MayAdminister(i, user, groups...)) {
@@ -29,24 +33,6 @@ func (c *Config) MayChange(next *Config, user string, groups ...string) (key str
 		}
 	}
 	return "", true
-}
-
-// changedKeys returns the names whose values differ in two lists that are sorted by name.
-func changedKeys(a, b []Property) (out []string) {
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].Name < b[0].Name:
-			out, a = append(out, a[0].Name), a[1:]
-		case len(a) == 0 || b[0].Name < a[0].Name:
-			out, b = append(out, b[0].Name), b[1:]
-		default:
-			if a[0].Value != b[0].Value {
-				out = append(out, a[0].Name)
-			}
-			a, b = a[1:], b[1:]
-		}
-	}
-	return out
 }
 
 // MaySubmit reports whether a user may submit to queue i: because the submit list of the queue or

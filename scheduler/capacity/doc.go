@@ -27,6 +27,7 @@
 // the others. label.go, dynamic.go, managed.go, placement.go and preemption.go each have one feature.
 // The folders below stand alone:
 //
+//	property    properties as they are written, and faults in them
 //	share       exact shares of a parent queue or of the cluster
 //	amount      capacities as they are written: percentages, weights, vectors of units
 //	limits      the formulas for the limits of queues, users and AMs

@@ -10,6 +10,7 @@ import (
 
 	"rmd/internal/clip"
 	"rmd/scheduler/capacity/amount"
+	"rmd/scheduler/capacity/property"
 	"rmd/yarn"
 )
 
@@ -226,7 +227,7 @@ func (c *Config) addDynamic(r *reader, parent int, d yarn.DynamicQueue, like map
 	}
 	q, kind := c.newDynamic(parent, d.Path, d.Leaf), kindOfQueue{parent, d.Leaf, d.Active}
 	q.Active = d.Active
-	own := len(below(c.properties, Prefix+d.Path+".")) > 0
+	own := len(property.Below(c.properties, Prefix+d.Path+".")) > 0
 	if k, ok := like[kind]; ok && !own {
 		path, name := q.Path, q.Name
 		q = c.Queues[k]

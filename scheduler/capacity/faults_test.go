@@ -296,13 +296,3 @@ func TestZeroSums(t *testing.T) {
 		t.Error("a sum of 0 without any reason was taken")
 	}
 }
-
-func TestNearest(t *testing.T) {
-	for _, tc := range []struct{ key, want string }{
-		{"capacitty", "capacity"}, {"stat", "state"}, {"maximum-capacty", "maximum-capacity"}, {"zzzzzz", ""}, {"x", ""},
-	} {
-		if got := nearest(tc.key, queueKeys); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.key, got, tc.want)
-		}
-	}
-}

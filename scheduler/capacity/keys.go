@@ -4,11 +4,22 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/scheduler/capacity/property"
 	"rmd/scheduler/capacity/unhonored"
 )
 
+// The parts of a configuration as it is written.
+type (
+	// Property is a configuration key with its value as written.
+	Property = property.Property
+	// Fault is one problem of a configuration.
+	Fault = property.Fault
+	// Invalid is the error for a configuration that is not valid.
+	Invalid = property.Invalid
+)
+
 // Prefix is the prefix of the Capacity Scheduler's keys.
-const Prefix = "yarn.scheduler.capacity."
+const Prefix = property.Prefix
 
 // resourceTypes is the key with the additional kinds of resources. With the name of a kind and a
 // suffix it is the key of the kind's unit or limits.

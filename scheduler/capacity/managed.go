@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rmd/scheduler/capacity/amount"
+	"rmd/scheduler/capacity/property"
 	"rmd/scheduler/capacity/share"
 	"rmd/yarn"
 )
@@ -25,7 +26,7 @@ func (r *reader) readManaged(c *Config, q *Queue, key func(string) string, a *Au
 	most := r.int(key(managed+"max-queues"), 1000, 0, MaxDynamicQueues)
 	fail := r.bool(key(managed+"fail-on-exceeding-parent-capacity"), false)
 	policy, _ := r.get(key(managed + "management-policy"))
-	for _, p := range below(c.properties, Prefix+q.Path+"."+managedTmpl) {
+	for _, p := range property.Below(c.properties, Prefix+q.Path+"."+managedTmpl) {
 		r.seen[p.Name] = true
 		if on {
 			a.LeafTemplate = append(a.LeafTemplate, Property{Name: p.Name[len(Prefix+q.Path+"."+managedTmpl):], Value: p.Value,
@@ -198,7 +199,7 @@ func (c *Config) ActiveBelow(p *Queue) (n int64) {
 // effect. The names start with "leaf-queue-template.".
 func (c *Config) LeafQueueTemplate(path string) []Property {
 	var out []Property
-	for _, p := range below(c.properties, Prefix+path+"."+managedTmpl) {
+	for _, p := range property.Below(c.properties, Prefix+path+"."+managedTmpl) {
 		out = append(out, Property{Name: strings.TrimPrefix(p.Name, Prefix+path+"."), Value: p.Value})
 	}
 	return out

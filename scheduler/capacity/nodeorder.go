@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rmd/internal/clip"
+	"rmd/scheduler/capacity/property"
 	"rmd/scheduler/capacity/unhonored"
 )
 
@@ -66,7 +67,7 @@ var multiNodeClasses = map[string]NodeOrder{resourceUsage: NodeOrderSpread}
 // effect.
 func (r *reader) readMultiNode(c *Config) {
 	c.multiNode = r.multiNodeEnabled()
-	for _, p := range below(c.properties, Prefix+multiNodePolicy+".") {
+	for _, p := range property.Below(c.properties, Prefix+multiNodePolicy+".") {
 		interval := strings.HasSuffix(p.Name, intervalSuffix)
 		if !interval && p.Name != multiNodeNames && !strings.HasSuffix(p.Name, classSuffix) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rmd/scheduler/capacity/property"
 	"rmd/yarn"
 )
 
@@ -30,7 +31,7 @@ func newValues(m map[string]Property) *values { return &values{written: m, seen:
 
 // value returns a property as written.
 func (r *values) value(name string) (Property, bool) {
-	if i, ok := findProperty(r.overlay, name); ok {
+	if i, ok := property.Find(r.overlay, name); ok {
 		return r.overlay[i], true
 	}
 	p, ok := r.written[name]

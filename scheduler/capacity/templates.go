@@ -3,6 +3,8 @@ package capacity
 import (
 	"slices"
 	"strings"
+
+	"rmd/scheduler/capacity/property"
 )
 
 // Templates are the keys that dynamic children of a parent have, unless the configuration sets them
@@ -43,34 +45,11 @@ func (r *reader) readTemplates(c *Config, q *Queue, depth int64) (t Templates) {
 			for _, p := range r.under(c, prefix+k.name) {
 				p.Origin = prefix + k.name + p.Name
 				r.seen[p.Origin] = true
-				addMissing(k.to, p)
+				property.AddMissing(k.to, p)
 			}
 		}
 	}
 	return t
-}
-
-// addMissing adds a property to a sorted list unless the list has one of that name.
-func addMissing(list *[]Property, p Property) {
-	i, ok := findProperty(*list, p.Name)
-	if !ok {
-		*list = slices.Insert(*list, i, p)
-	}
-}
-
-// findProperty returns the index of a name in a sorted list, or where it would be inserted.
-func findProperty(list []Property, name string) (int, bool) {
-	return slices.BinarySearchFunc(list, name, func(p Property, n string) int { return strings.Compare(p.Name, n) })
-}
-
-// below returns the properties of a sorted list whose names begin with a prefix.
-func below(list []Property, prefix string) []Property {
-	from, _ := findProperty(list, prefix)
-	to := from
-	for to < len(list) && strings.HasPrefix(list[to].Name, prefix) {
-		to++
-	}
-	return list[from:to]
 }
 
 // under returns the properties whose names begin with a prefix, without that prefix: those of the
@@ -78,9 +57,9 @@ func below(list []Property, prefix string) []Property {
 func (r *reader) under(c *Config, prefix string) []Property {
 	var out []Property
 	for _, list := range [][]Property{c.properties, r.overlay} {
-		for _, p := range below(list, prefix) {
+		for _, p := range property.Below(list, prefix) {
 			p.Name = p.Name[len(prefix):]
-			addMissing(&out, p)
+			property.AddMissing(&out, p)
 		}
 	}
 	return out
@@ -92,12 +71,12 @@ func (r *reader) under(c *Config, prefix string) []Property {
 // names are full, and sorted.
 func (c *Config) Settings(parent *Queue, path string, leaf bool) []Property {
 	var out []Property
-	own := below(c.properties, Prefix+path+".")
+	own := property.Below(c.properties, Prefix+path+".")
 	add := func(list []Property) {
 		for _, p := range list {
 			p.Name = Prefix + path + "." + p.Name
-			if _, stated := findProperty(own, p.Name); !stated {
-				addMissing(&out, p)
+			if _, stated := property.Find(own, p.Name); !stated {
+				property.AddMissing(&out, p)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rmd/internal/clip"
+	"rmd/scheduler/capacity/property"
 )
 
 // Bounds of a configuration.
@@ -49,11 +50,11 @@ func (r *reader) parse(props []Property) (*Config, error) {
 	}
 	if len(r.written) > maxProperties {
 		return nil,
-			&Invalid{[]Fault{{What: fmt.Sprintf("has %d keys, more than %d", len(r.written), maxProperties),
+			&Invalid{Faults: []Fault{{What: fmt.Sprintf("has %d keys, more than %d", len(r.written), maxProperties),
 				Do: "remove queues"}}}
 	}
 	c := &Config{byPath: map[string]int{}, byName: map[string][]int{}}
-	c.properties, c.values = sortedProperties(r.written), r.written
+	c.properties, c.values = property.Sorted(r.written), r.written
 	c.templates = slices.ContainsFunc(c.properties, isTemplate)
 	r.templates = c.templates
 	r.readGlobal(c)
@@ -74,17 +75,6 @@ func (r *reader) parse(props []Property) (*Config, error) {
 	c.Warnings, c.Ignored = r.warnings, r.ignored
 	c.computeShares()
 	return c, nil
-}
-
-// sortedProperties returns the properties by name and without origins, so that equal configurations
-// from different files are equal.
-func sortedProperties(values map[string]Property) []Property {
-	out := make([]Property, 0, len(values))
-	for _, p := range values { // sorted below
-		out = append(out, Property{Name: p.Name, Value: p.Value})
-	}
-	slices.SortFunc(out, func(a, b Property) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }
 
 // buildQueues builds the tree of queues from the lists of children, depth first.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rmd/internal/clip"
+	"rmd/scheduler/capacity/property"
 	"rmd/scheduler/capacity/unhonored"
 	"rmd/yarn"
 )
@@ -129,7 +130,7 @@ func (r *classifier) warnStray(p Property) {
 	} else if _, ok := slices.BinarySearch(globalKeys, name); ok {
 		f.Meant = Prefix + name
 	} else {
-		f.Meant = nearest(name, siteKeys)
+		f.Meant = property.Nearest(name, siteKeys)
 	}
 	if f.Meant != "" {
 		f.Do = fmt.Sprintf("did you mean %q?", f.Meant)
@@ -139,7 +140,7 @@ func (r *classifier) warnStray(p Property) {
 
 // warnUnknown warns about an unknown key and suggests the most similar candidate.
 func (r *classifier) warnUnknown(name, key string, candidates []string, prefix string) {
-	if near := nearest(key, candidates); near != "" {
+	if near := property.Nearest(key, candidates); near != "" {
 		r.warnMeant(name, prefix+near)
 		return
 	}

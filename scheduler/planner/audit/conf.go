@@ -7,6 +7,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/property"
 	"rmd/scheduler/input"
 )
 
@@ -54,7 +55,7 @@ func confValue(v *state.Property) string {
 	switch {
 	case v == nil:
 		return "unset"
-	case capacity.Secret(v.Name):
+	case property.Secret(v.Name):
 		return "(hidden)"
 	}
 	return strconv.Quote(input.Cut(v.Value, valueMax))

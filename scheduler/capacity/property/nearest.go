@@ -1,7 +1,7 @@
-package capacity
+package property
 
-// nearest returns the candidate that is most similar to key, or "" if none is similar.
-func nearest(key string, candidates []string) string {
+// Nearest returns the candidate that is most similar to key, or "" if none is similar.
+func Nearest(key string, candidates []string) string {
 	best, least := "", len(key)/3+1
 	for _, c := range candidates {
 		if d := distance(key, c, least); d < least {

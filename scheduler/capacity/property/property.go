@@ -1,4 +1,6 @@
-package capacity
+// Package property has the properties of which a queue configuration consists, and the faults that
+// are found in them. It knows no key but the prefix of the Capacity Scheduler's.
+package property
 
 import (
 	"fmt"
@@ -7,6 +9,9 @@ import (
 
 	"rmd/internal/clip"
 )
+
+// Prefix is the prefix of the Capacity Scheduler's keys.
+const Prefix = "yarn.scheduler.capacity."
 
 // Property is a configuration key with its value as written. Origin is where it was read
 // ("file:line"). It is only for display and may be empty.
