@@ -79,7 +79,7 @@ var background = map[string]string{
 	"transport/http/server.go: every":                         cannotFail,
 	"transport/http/summary/keeper.go: wake":                  idle,
 	"transport/http/ui/live.go: live":                         waits,
-	"transport/http/ui/no_leader.go: get":                     waits,
+	"transport/http/ui/clustercache/clustercache.go: Get":     waits,
 	"transport/http/view/source.go: fork":                     idle,
 	"transport/peer/mesh.go: awaitConnect":                    waits,
 	"transport/peer/mesh.go: prove":                           waits,

@@ -10,6 +10,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/scheduler/capacity"
+	"rmd/transport/http/ui/siblings"
 	"rmd/transport/http/view"
 )
 
@@ -174,10 +175,10 @@ type stageData struct {
 	Text       string
 	Comment    string
 	Validation api.Validation
-	Siblings   *siblings   // the form of sibling capacities; nil if the change comes from elsewhere
-	WhatIf     *api.WhatIf // nil if nothing changes, or on an error
-	NoWhatIf   *api.Error  // why there is no what-if
-	Queue      string      // the queue whose form the change comes from; empty for the text
+	Siblings   *siblings.Form // the form of sibling capacities; nil if the change comes from elsewhere
+	WhatIf     *api.WhatIf    // nil if nothing changes, or on an error
+	NoWhatIf   *api.Error     // why there is no what-if
+	Queue      string         // the queue whose form the change comes from; empty for the text
 }
 
 // stage checks an edited configuration and shows its changes and faults. It writes nothing.
@@ -193,7 +194,7 @@ func (u *UI) stage(w http.ResponseWriter, r *http.Request) error {
 	var props map[string]string
 	switch parent := r.PostFormValue("siblings"); {
 	case parent != "":
-		props, d.Siblings, err = siblingProperties(v, r, parent)
+		props, d.Siblings, err = siblings.Properties(v, r.PostForm, parent)
 	case d.Queue != "":
 		props, err = queueProperties(v, r, d.Queue)
 	default:
@@ -243,6 +244,15 @@ func queueProperties(v *view.View, r *http.Request, queue string) (map[string]st
 		}
 	}
 	return now.Properties, nil
+}
+
+// setProperty sets a key, or deletes it if the value is empty.
+func setProperty(props map[string]string, name, value string) {
+	if value == "" {
+		delete(props, name)
+	} else {
+		props[name] = value
+	}
 }
 
 // apply applies a staged configuration if the version on which it is based is still the newest.

@@ -12,6 +12,7 @@ import (
 	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/ui/plots"
+	"rmd/transport/http/ui/siblings"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -172,7 +173,7 @@ type queueData struct {
 	Labelled bool // the cluster has labels
 	Hour     hourData
 	Settings []setting
-	Siblings *siblings // nil if it has no children in the configuration
+	Siblings *siblings.Form // nil if it has no children in the configuration
 	Apps     []appRow
 	More     bool
 	// Loses sums up the warned containers of its own applications, Gains those of other queues'
@@ -230,7 +231,7 @@ func queue(q *query) (any, error) {
 		}
 	}
 	d.Labelled, d.Labels = len(q.v.Partitions()) > 1, q.labelShares(k)
-	d.Settings, d.Siblings = q.settings(k), q.siblingsOf(k, d.Version)
+	d.Settings, d.Siblings = q.settings(k), siblings.Of(q.v, k, d.Version)
 	d.Apps, d.More = q.appsOf(slot)
 	d.Loses, d.Gains = q.warnedOf(k.Path)
 	d.Hour, err = q.lastHour(k.Path, "")

@@ -21,6 +21,7 @@ import (
 	"rmd/internal/plot"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/ui/bookmark"
+	"rmd/transport/http/ui/clustercache"
 	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/ui/formtoken"
 	"rmd/transport/http/ui/pagecache"
@@ -37,7 +38,7 @@ type UI struct {
 	mark     []byte                        // stands for the browser's token in shared pages
 	shared   *pagecache.Cache
 	streams  atomic.Int64
-	replicas replicas
+	replicas clustercache.Cache
 	rerun    atomic.Pointer[api.Rerun] // the last rerun
 }
 

@@ -1,46 +1,48 @@
-package ui
+// Package siblings has the form with the capacities of all children of a queue, and their sum.
+package siblings
 
 import (
 	"math/big"
-	"net/http"
+	"net/url"
 	"strings"
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/transport/http/view"
 )
 
-// sibling is a child queue in the form with the capacities of all children.
-type sibling struct{ Path, Name, Value, Now string }
+// Row is a child queue in the form.
+type Row struct{ Path, Name, Value, Now string }
 
-// siblings is that form. The server computes the sum. With JavaScript, the page also updates it
-// while the viewer types.
-type siblings struct {
+// Form has the capacities of the children. The server computes the sum. With JavaScript, the page
+// also updates it while the viewer types.
+type Form struct {
 	Parent string
 	Base   uint64 // the version on which the form is based
-	Rows   []sibling
-	Sum    capacitySum
+	Rows   []Row
+	Sum    Sum
 }
 
-// siblingsOf returns the form with the configured capacities, or nil if the queue has no children
-// in the configuration.
-func (q *query) siblingsOf(k *api.Queue, version uint64) *siblings {
+// Of returns the form with the configured capacities, or nil if the queue has no children in the
+// configuration.
+func Of(v *view.View, k *api.Queue, version uint64) *Form {
 	if len(k.Children) == 0 {
 		return nil
 	}
 	written := map[string]string{}
-	if ver := q.v.State.Versions.Current(); ver != nil {
+	if ver := v.State.Versions.Current(); ver != nil {
 		for _, p := range ver.Properties {
 			written[p.Name] = p.Value
 		}
 	}
-	s := &siblings{Parent: k.Path, Base: version}
+	s := &Form{Parent: k.Path, Base: version}
 	for i := range k.Children {
 		c := &k.Children[i]
 		if c.Dynamic() {
 			continue // its capacity comes from a template
 		}
-		s.Rows = append(s.Rows, sibling{Path: c.Path, Name: c.Name, Value: written[capacityKey(c.Path)], Now: c.Configured})
+		s.Rows = append(s.Rows, Row{Path: c.Path, Name: c.Name, Value: written[capacityKey(c.Path)], Now: c.Configured})
 	}
 	if len(s.Rows) == 0 {
 		return nil
@@ -49,11 +51,11 @@ func (q *query) siblingsOf(k *api.Queue, version uint64) *siblings {
 	return s
 }
 
-func capacityKey(path string) string { return queueKey(path, "capacity") }
+func capacityKey(path string) string { return capacity.Prefix + path + ".capacity" }
 
-// siblingProperties returns the configuration in force, changed by the capacities in a form. It
-// also returns the form as it was sent.
-func siblingProperties(v *view.View, r *http.Request, parent string) (map[string]string, *siblings, error) {
+// Properties returns the configuration in force, changed by the capacities in a form. It also returns
+// the form as it was sent.
+func Properties(v *view.View, sent url.Values, parent string) (map[string]string, *Form, error) {
 	slot, err := v.FindQueue(parent)
 	if err != nil {
 		return nil, nil, err
@@ -63,16 +65,20 @@ func siblingProperties(v *view.View, r *http.Request, parent string) (map[string
 		return nil, nil, err
 	}
 	now := view.ConfDoc(ver)
-	s := &siblings{Parent: v.QueuePath(slot), Base: now.Version}
+	s := &Form{Parent: v.QueuePath(slot), Base: now.Version}
 	v.State.Queues.Each(func(own state.QueueSlot, k *state.Queue) bool {
 		if k.Parent != slot || v.State.DynamicQueues.Has(own) {
 			return true
 		}
 		key := capacityKey(k.Path)
-		row := sibling{Path: k.Path, Name: k.Name, Value: now.Properties[key]}
-		if values, given := r.PostForm["capacity."+k.Path]; given {
+		row := Row{Path: k.Path, Name: k.Name, Value: now.Properties[key]}
+		if values, given := sent["capacity."+k.Path]; given {
 			row.Value = strings.TrimSpace(values[0])
-			setProperty(now.Properties, key, row.Value)
+			if row.Value == "" {
+				delete(now.Properties, key)
+			} else {
+				now.Properties[key] = row.Value
+			}
 		}
 		s.Rows = append(s.Rows, row)
 		return true
@@ -81,23 +87,14 @@ func siblingProperties(v *view.View, r *http.Request, parent string) (map[string
 	return now.Properties, s, nil
 }
 
-// setProperty sets a key, or deletes it if the value is empty.
-func setProperty(props map[string]string, name, value string) {
-	if value == "" {
-		delete(props, name)
-	} else {
-		props[name] = value
-	}
-}
-
-// capacitySum is the sum of the capacities of siblings. Percentages must add up to 100. The sum of
+// Sum is the sum of the capacities of siblings. Percentages must add up to 100. The sum of
 // weights or absolute resources is free; the planner checks those.
-type capacitySum struct {
+type Sum struct {
 	Text  string
 	Wrong bool
 }
 
-func (s *siblings) sum() {
+func (s *Form) sum() {
 	percents, weights := new(big.Rat), new(big.Rat)
 	nPercents, nWeights, absolute := 0, 0, 0
 	for _, r := range s.Rows {
@@ -116,11 +113,11 @@ func (s *siblings) sum() {
 	}
 	switch {
 	case absolute == 0 && nWeights == 0:
-		s.Sum = capacitySum{Text: trimmed(percents) + "%", Wrong: nPercents > 0 && percents.Cmp(big.NewRat(100, 1)) != 0}
+		s.Sum = Sum{Text: trimmed(percents) + "%", Wrong: nPercents > 0 && percents.Cmp(big.NewRat(100, 1)) != 0}
 	case absolute == 0 && nPercents == 0:
-		s.Sum = capacitySum{Text: trimmed(weights) + "w"}
+		s.Sum = Sum{Text: trimmed(weights) + "w"}
 	default:
-		s.Sum = capacitySum{Text: "of different kinds"}
+		s.Sum = Sum{Text: "of different kinds"}
 	}
 }
 
