@@ -117,8 +117,6 @@ const (
 	AttemptRegistered  = record.AttemptRegistered
 	AttemptStates      = record.AttemptStates
 	AvoidMillis        = record.AvoidMillis
-	AvoidedByKey       = record.AvoidedByKey
-	AvoidedMax         = record.AvoidedMax
 	DeliveredEarlier   = record.DeliveredEarlier
 	DrainApps          = record.DrainApps
 	GangAsking         = record.GangAsking

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"slices"
-
 	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/internal/codec"
@@ -18,24 +16,7 @@ func (s *Running) noteEnd(c *Container, exit int32) {
 		return
 	}
 	v := Avoided{App: s.Apps.Get(c.App).ID.Seq, Key: c.Key, Node: c.Node, UntilMillis: now + AvoidMillis}
-	list := make([]Avoided, 0, len(s.Avoided)+1)
-	same, first := 0, -1 // the entries of the key that are kept, and the index of the oldest
-	for _, x := range s.Avoided {
-		switch {
-		case x.UntilMillis <= now || x.Node == v.Node && x.App == v.App && x.Key == v.Key:
-			continue
-		case x.App == v.App && x.Key == v.Key:
-			if same++; first < 0 {
-				first = len(list)
-			}
-		}
-		list = append(list, x)
-	}
-	if same >= AvoidedByKey {
-		list = slices.Delete(list, first, first+1)
-	}
-	list = append(list, v)
-	s.Avoided = list[max(len(list)-AvoidedMax, 0):]
+	s.Avoided.Add(v, now)
 	s.fold(uint64(v.App)<<32 | uint64(v.Node))
 	s.fold(uint64(v.UntilMillis))
 }

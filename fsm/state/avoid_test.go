@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/record"
 	"rmd/yarn"
 )
 
@@ -72,25 +73,25 @@ func TestWhatIsAvoided(t *testing.T) {
 // fork keeps its own entries.
 func TestAvoidedIsBounded(t *testing.T) {
 	s := giver(t)
-	for n := range NodeSlot(2 * AvoidedByKey) {
+	for n := range NodeSlot(2 * record.AvoidedByKey) {
 		apply(t, s, nodeUp(4+n, fmt.Sprint("m", n), gb(8)))
 	}
 	fork := s.Fork()
-	for n := range NodeSlot(2 * AvoidedByKey) {
+	for n := range NodeSlot(2 * record.AvoidedByKey) {
 		e := allocated(1, uint64(n+1), k1, 4+n)
 		apply(t, s, e, &event.ContainerCompleted{Container: ref(1, uint64(n+1)), ExitStatus: yarn.ExitAborted})
 	}
-	if len(fork.Avoided) != 0 || len(s.Avoided) != AvoidedByKey || s.Avoided[0].Node != 4+AvoidedByKey {
+	if len(fork.Avoided) != 0 || len(s.Avoided) != record.AvoidedByKey || s.Avoided[0].Node != 4+record.AvoidedByKey {
 		t.Errorf("%d entries, the first for node %d; in the fork %d", len(s.Avoided), s.Avoided[0].Node, len(fork.Avoided))
 	}
-	number := uint64(2 * AvoidedByKey)
-	for p := range int32(AvoidedMax + 50) {
+	number := uint64(2 * record.AvoidedByKey)
+	for p := range int32(record.AvoidedMax + 50) {
 		key := yarn.SchedulerKey{Priority: 100 + p}
 		number++
 		apply(t, s, ask(1, key, 1, 1), allocated(1, number, key, 3),
 			&event.ContainerCompleted{Container: ref(1, number), ExitStatus: yarn.ExitAborted})
 	}
-	if len(s.Avoided) != AvoidedMax || s.Avoided.Avoids(1, k1, 5+AvoidedByKey, s.Meta.NowMillis) {
+	if len(s.Avoided) != record.AvoidedMax || s.Avoided.Avoids(1, k1, 5+record.AvoidedByKey, s.Meta.NowMillis) {
 		t.Errorf("%d entries", len(s.Avoided))
 	}
 	if err := s.Check(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state/change"
 	"rmd/fsm/state/part"
+	"rmd/fsm/state/record"
 	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 	"rmd/yarn"
@@ -83,14 +84,7 @@ func (s *Running) labelsSet(e *event.LabelsSet) error {
 		return broken(e, "%d labels are known", s.Labels.Len())
 	}
 	for _, l := range e.Labels {
-		slot := s.Labels.Find(l.Name)
-		if slot == 0 {
-			slot, _ = s.Labels.Alloc()
-			s.Labels.Mut(slot).Name = l.Name
-			s.Labels.Insert(slot)
-		}
-		r := s.Labels.Mut(slot)
-		r.Listed, r.Exclusive = true, l.Exclusive
+		slot := s.Labels.Put(l.Name, l.Exclusive)
 		s.fold(uint64(slot)<<1 | uint64(count(l.Exclusive)))
 		s.fold(table.Hash(l.Name))
 	}
@@ -112,33 +106,9 @@ func (s *Running) labelsRemoved(e *event.LabelsRemoved) error {
 		s.Labels.Mut(id).Listed = false
 		s.fold(uint64(id))
 	}
-	s.dropUnlisted()
+	s.LabelledHosts.DropUnlisted(&s.Labels)
 	s.relabelNodes()
 	return nil
-}
-
-// dropUnlisted removes the entries of removed labels, and entries that have become redundant, from
-// the map of hosts.
-func (s *Cluster) dropUnlisted() {
-	var unlisted, same []LabelledHostSlot
-	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
-		if h.Label != 0 && !s.Labels.Get(h.Label).Listed {
-			unlisted = append(unlisted, slot)
-		}
-		return true
-	})
-	for _, slot := range unlisted {
-		s.LabelledHosts.Mut(slot).Label = 0
-	}
-	s.LabelledHosts.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
-		if h.ID.Port != 0 && h.Label == s.LabelledHosts.HostLabel(h.ID.Host) || h.ID.Port == 0 && h.Label == 0 {
-			same = append(same, slot)
-		}
-		return true
-	})
-	for _, slot := range same {
-		s.LabelledHosts.Drop(slot)
-	}
 }
 
 var _ = applies((*State).nodesLabelled)
@@ -162,52 +132,24 @@ func (s *Running) nodesLabelled(e *event.NodesLabelled) error {
 // relabelNodes gives every node the label to which it is mapped.
 func (s *Running) relabelNodes() {
 	s.changes.Add(change.LabelsChanged)
-	r := relabelling{sum: map[relabelled]int{}}
+	var moves record.Relabelling
 	s.Nodes.Each(func(slot NodeSlot, n *Node) bool {
 		if to := s.LabelledHosts.LabelOf(n.ID); to != n.Label {
-			s.relabel(slot, to, &r)
+			s.relabel(slot, to, &moves)
 		}
 		return true
 	})
 	none := yarn.Resource{}
-	for _, m := range r.moves {
-		a := s.Apps.Mut(m.app)
-		s.charge(a, m.from, none.Sub(m.used), none.Sub(m.reserved), 0)
-		s.charge(a, m.to, m.used, m.reserved, 0)
+	for _, m := range moves.Sums() {
+		a := s.Apps.Mut(m.App)
+		s.charge(a, m.From, none.Sub(m.Used), none.Sub(m.Reserved), 0)
+		s.charge(a, m.To, m.Used, m.Reserved, 0)
 	}
-}
-
-// relabelling sums what each application uses and reserves on nodes that move from one partition to
-// another. Each application is then charged once per pair of partitions, not once per node.
-type relabelling struct {
-	moves []relabelMove
-	sum   map[relabelled]int // index in moves; looked up by key only
-}
-
-type relabelled struct {
-	app      AppSlot
-	from, to LabelSlot
-}
-
-type relabelMove struct {
-	relabelled
-	used, reserved yarn.Resource
-}
-
-func (r *relabelling) add(k relabelled, used, reserved yarn.Resource) {
-	i, ok := r.sum[k]
-	if !ok {
-		i = len(r.moves)
-		r.sum[k] = i
-		r.moves = append(r.moves, relabelMove{relabelled: k})
-	}
-	m := &r.moves[i]
-	m.used, m.reserved = m.used.Add(used), m.reserved.Add(reserved)
 }
 
 // relabel moves a node to another partition, with all that is charged for it: live containers, AMs,
 // the reservation, and hidden asks for increases.
-func (s *Running) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
+func (s *Running) relabel(slot NodeSlot, to LabelSlot, moves *record.Relabelling) {
 	n := s.Nodes.Mut(slot)
 	from := n.Label
 	if n.State.Usable() {
@@ -223,7 +165,7 @@ func (s *Running) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
 		if !c.State.Live() {
 			continue
 		}
-		moves.add(relabelled{c.App, from, to}, c.Size, yarn.Resource{})
+		moves.Add(c.App, from, to, c.Size, yarn.Resource{})
 		if c.AM {
 			s.relabelMaster(c, to)
 		}
@@ -233,7 +175,7 @@ func (s *Running) relabel(slot NodeSlot, to LabelSlot, moves *relabelling) {
 	}
 	if n.Reservation != 0 {
 		r := s.Reservations.Get(n.Reservation)
-		moves.add(relabelled{r.App, from, to}, r.Size, r.Size)
+		moves.Add(r.App, from, to, r.Size, r.Size)
 	}
 }
 

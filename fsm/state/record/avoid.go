@@ -43,6 +43,29 @@ func (t *AvoidedNodes) Avoids(app uint32, key yarn.SchedulerKey, node NodeSlot, 
 	return false
 }
 
+// Add adds an entry and removes those that have expired by now, an earlier one that is the same, and
+// the oldest ones beyond AvoidedByKey and AvoidedMax.
+func (t *AvoidedNodes) Add(v Avoided, now int64) {
+	list := make([]Avoided, 0, len(*t)+1)
+	same, first := 0, -1 // the entries of the key that are kept, and the index of the oldest
+	for _, x := range *t {
+		switch {
+		case x.UntilMillis <= now || x.Node == v.Node && x.App == v.App && x.Key == v.Key:
+			continue
+		case x.App == v.App && x.Key == v.Key:
+			if same++; first < 0 {
+				first = len(list)
+			}
+		}
+		list = append(list, x)
+	}
+	if same >= AvoidedByKey {
+		list = slices.Delete(list, first, first+1)
+	}
+	list = append(list, v)
+	*t = list[max(len(list)-AvoidedMax, 0):]
+}
+
 // Drop removes the entries of a node that is forgotten, because another node may get its
 // number.
 func (t *AvoidedNodes) Drop(node NodeSlot) {

@@ -74,6 +74,19 @@ func (t *Labels) Listed(name string) (id LabelSlot, ok bool) {
 	return id, name == "" || (id != 0 && t.Get(id).Listed)
 }
 
+// Put puts a label into the cluster's collection, or changes it there, and returns its number.
+func (t *Labels) Put(name string, exclusive bool) LabelSlot {
+	slot := t.Find(name)
+	if slot == 0 {
+		slot, _ = t.Alloc()
+		t.Mut(slot).Name = name
+		t.Insert(slot)
+	}
+	r := t.Mut(slot)
+	r.Listed, r.Exclusive = true, exclusive
+	return slot
+}
+
 // Name returns the name of a label, or "" for 0.
 func (t *Labels) Name(id LabelSlot) string {
 	if id == 0 {
@@ -127,6 +140,29 @@ func (t *LabelledHosts) Put(id yarn.NodeID, label LabelSlot) {
 // Drop removes an entry.
 func (t *LabelledHosts) Drop(slot LabelledHostSlot) {
 	t.Release(slot)
+}
+
+// DropUnlisted removes the entries of removed labels, and entries that have become redundant.
+func (t *LabelledHosts) DropUnlisted(labels *Labels) {
+	var unlisted, same []LabelledHostSlot
+	t.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
+		if h.Label != 0 && !labels.Get(h.Label).Listed {
+			unlisted = append(unlisted, slot)
+		}
+		return true
+	})
+	for _, slot := range unlisted {
+		t.Mut(slot).Label = 0
+	}
+	t.Each(func(slot LabelledHostSlot, h *LabelledHost) bool {
+		if h.ID.Port != 0 && h.Label == t.HostLabel(h.ID.Host) || h.ID.Port == 0 && h.Label == 0 {
+			same = append(same, slot)
+		}
+		return true
+	})
+	for _, slot := range same {
+		t.Drop(slot)
+	}
 }
 
 // At returns the slot of the entry for exactly this host or NodeManager, or 0.
