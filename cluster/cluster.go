@@ -14,6 +14,7 @@ import (
 	"rmd/cluster/identity"
 	"rmd/cluster/leading"
 	"rmd/cluster/local"
+	"rmd/cluster/progress"
 	"rmd/cluster/raftstore"
 	"rmd/cluster/rafttransport"
 	"rmd/cluster/reach"
@@ -41,7 +42,7 @@ type Cluster struct {
 	departures *departures
 	lead       *leading.Watch
 	notices    *commits.Receiver
-	progress   *progress
+	progress   *progress.Watch
 	reach      *reach.Watch
 	runs       *runs
 	steps      *stepDowns
@@ -56,7 +57,7 @@ func newCluster(cfg Config) *Cluster {
 	c.Context, c.Cancel = context.WithCancel(context.Background())
 	rules := &access.Rules{Replica: c}
 	lead := &leading.Watch{Replica: c, Access: rules}
-	progress := &progress{Replica: c}
+	progress := progress.New(c)
 	steps := &stepDowns{Replica: c, lead: lead, progress: progress}
 	reach := reach.New(c)
 	survey := &survey{Replica: c, access: rules, lead: lead, progress: progress, steps: steps, reach: reach}
@@ -261,7 +262,7 @@ func (c *Cluster) openPeer() {
 
 // startWatchers starts the goroutines that live as long as the cluster.
 func (c *Cluster) startWatchers() {
-	c.core.Go(c.progress.watchDisk)
+	c.core.Go(c.steps.watchDisk)
 	c.core.Go(c.steps.watchProgress)
 	c.core.Go(c.space.watchSpace)
 	c.core.Go(c.runs.watchTransfer)

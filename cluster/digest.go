@@ -13,6 +13,7 @@ import (
 
 	"rmd/cluster/identity"
 	"rmd/cluster/local"
+	"rmd/cluster/progress"
 	"rmd/cluster/protocol"
 	"rmd/cluster/servers"
 	"rmd/internal/exitcode"
@@ -30,7 +31,7 @@ type DigestReport struct {
 // digests compares the digests of the replicas.
 type digests struct {
 	*local.Replica
-	progress *progress
+	progress *progress.Watch
 }
 
 // digestRequest asks for the digest at an index of the FSM. A backup brings the index at which it was
@@ -100,14 +101,14 @@ func (d *digests) compareDigests(ctx context.Context) (reports []DigestReport, m
 	if d.Config.Digest == nil || d.Peer == nil {
 		return nil, nil, nil, errors.New("this replica does not compare digests")
 	}
-	restores := d.progress.stalls.restores.Load()
+	restores := d.progress.Restores()
 	index, _, ok := d.Config.Digest(0)
-	if !ok || index == 0 || d.progress.stalls.restoring.Load() > 0 {
+	if !ok || index == 0 || d.progress.Restoring() {
 		return nil, nil, nil, nil
 	}
 	members := d.Configuration().Servers
 	replies := d.askDigests(ctx, members, digestRequest{index, d.AppliedIndex()})
-	if d.progress.stalls.restores.Load() != restores {
+	if d.progress.Restores() != restores {
 		return nil, nil, nil, nil // the answers may be of different states
 	}
 	votes := map[string]int{}

@@ -5,6 +5,7 @@ import (
 	"rmd/cluster/identity"
 	"rmd/cluster/leading"
 	"rmd/cluster/local"
+	"rmd/cluster/progress"
 	"rmd/cluster/raftstore"
 	"rmd/cluster/refusal"
 )
@@ -23,6 +24,12 @@ type (
 	Measure = local.Measure
 	// Leadership says which replica leads, as far as this replica knows.
 	Leadership = leading.Leadership
+	// Progress says whether this replica makes progress with its log, and what hinders it.
+	Progress = progress.Progress
+	// EntryRefusal says that a follower answers and does not store the leader's entries.
+	EntryRefusal = progress.EntryRefusal
+	// Work says what the work above Raft does.
+	Work = progress.Work
 	// StepDown says why a leader gave up leadership.
 	StepDown = local.StepDown
 )

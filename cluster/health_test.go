@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"rmd/cluster/progress"
 	"rmd/internal/job"
 )
 
@@ -51,11 +52,11 @@ func TestMembersStalled(t *testing.T) {
 	older.set()
 	eventually(t, patience, "it is not stalled any more", func() bool { return memberOf(t, l, f.id).Stalled == "" })
 	eventually(t, patience, "a replica that gets nothing done is stalled", func() bool {
-		w := &f.c.progress.stalls
-		w.mu.Lock()
-		// until the next look
-		w.stalls[stallApply] = stall{mark: w.stalls[stallApply].mark, age: time.Hour, why: "entry 9 is not applied"}
-		w.mu.Unlock()
+		var marks [progress.StallKinds]uint64
+		texts := [progress.StallKinds]string{progress.StallApply: "entry 9 is not applied"}
+		for range 2 { // the first one has a new mark; they hold until the next look
+			f.c.progress.Stalls.Observe(marks, texts, time.Hour)
+		}
 		m := memberOf(t, l, f.id)
 		return m.Stalled == "entry 9 is not applied" &&
 			strings.Contains(m.Problem, "no progress for 1h0m0s: entry 9 is not applied")

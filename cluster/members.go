@@ -15,6 +15,7 @@ import (
 	"rmd/cluster/identity"
 	"rmd/cluster/leading"
 	"rmd/cluster/local"
+	"rmd/cluster/progress"
 	"rmd/cluster/protocol"
 	"rmd/cluster/reach"
 	"rmd/cluster/servers"
@@ -92,7 +93,7 @@ type survey struct {
 	*local.Replica
 	access   *access.Rules
 	lead     *leading.Watch
-	progress *progress
+	progress *progress.Watch
 	steps    *stepDowns
 	reach    *reach.Watch
 	awaits   atomic.Value // string: see Awaits
@@ -127,7 +128,7 @@ func (s *survey) info() info {
 // that refuse its entries, with the reasons.
 func (s *survey) hindered() (why string, refusing map[string]string) {
 	p := s.progress.Progress()
-	if p.Stalled >= s.progress.stallLimit()/2 {
+	if p.Stalled >= s.progress.StallLimit()/2 {
 		why = p.Why
 	}
 	for _, r := range p.Refusals {

@@ -21,7 +21,7 @@ func (s *survey) Problem() string {
 	if t := s.Guard.ShortageText(); t != "" {
 		all = append(all, "file descriptors or memory exhausted: "+t)
 	}
-	if age, why := s.progress.stalls.worst(); age >= s.progress.stallLimit()/2 {
+	if age, why := s.progress.Stalls.Worst(); age >= s.progress.StallLimit()/2 {
 		all = append(all, fmt.Sprintf("no progress for %s: %s", age.Round(time.Second), why))
 	}
 	if s.Config.Problem != nil {

@@ -20,15 +20,15 @@ import (
 // watchDisk checks the age of writes until the cluster closes. If this process itself was stopped
 // (SIGSTOP, a paused machine), the disk is not at fault: the delay of a late tick is subtracted
 // from the age of the writes.
-func (p *progress) watchDisk() {
-	p.Watch(func(now time.Time, passed time.Duration) (goOn bool) {
+func (s *stepDowns) watchDisk() {
+	s.Watch(func(now time.Time, passed time.Duration) (goOn bool) {
 		if late := passed - local.WatchInterval; late > local.WatchInterval {
-			p.Guard.Forgive(late, now)
+			s.Guard.Forgive(late, now)
 		}
-		age := p.Guard.OldestWrite(now)
-		if age >= p.Config.HungExit {
-			p.Guard.Fail(exitcode.DiskHung, fmt.Errorf("disk hung: a write has not returned for %s", age.Round(time.Second)))
+		age := s.Guard.OldestWrite(now)
+		if age >= s.Config.HungExit {
+			s.Guard.Fail(exitcode.DiskHung, fmt.Errorf("disk hung: a write has not returned for %s", age.Round(time.Second)))
 		}
-		return age < p.Config.HungExit
+		return age < s.Config.HungExit
 	})
 }

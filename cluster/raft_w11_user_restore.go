@@ -24,9 +24,8 @@ func (c *Cluster) RestoreSnapshot(meta SnapshotInfo, r io.Reader) error {
 	if !c.IsLeader() {
 		return ErrNotLeader
 	}
-	c.progress.stalls.restoring.Add(1)
-	c.progress.stalls.restores.Add(1)
-	defer c.progress.stalls.restoring.Add(-1)
+	c.progress.BeginRestore()
+	defer c.progress.EndRestore()
 	f, err := os.CreateTemp(c.core.Config.DataDir, "restore-*.tmp")
 	if err != nil {
 		return fmt.Errorf("restore snapshot: %w", err)

@@ -12,6 +12,7 @@ import (
 
 	"rmd/cluster/leading"
 	"rmd/cluster/local"
+	"rmd/cluster/progress"
 	"rmd/cluster/rafttransport"
 	"rmd/cluster/servers"
 )
@@ -26,7 +27,7 @@ import (
 //     ends even if that voter does not campaign. It tells the parts above that it no longer leads, so
 //     that they send calls to the next leader.
 //  3. It stays muted until another replica leads and nothing of its own hangs, so it does not return
-//     at once. If nobody else can be elected, or nobody is within stallLimit, it may try: its log may
+//     at once. If nobody else can be elected, or nobody is within StallLimit, it may try: its log may
 //     be the only one that can win.
 //
 // If the followers refuse an entry, those that refuse it may form a majority without this replica.
@@ -43,8 +44,8 @@ const (
 )
 
 // causes has the cause of each kind of stall.
-var causes = [stallKinds]string{stallLoop: CauseLoop, stallApply: CauseApply, stallWork: CauseWork,
-	stallCommit: CauseCommit}
+var causes = [progress.StallKinds]string{progress.StallLoop: CauseLoop, progress.StallApply: CauseApply,
+	progress.StallWork: CauseWork, progress.StallCommit: CauseCommit}
 
 // StepDownCauses returns all values of StepDown.Cause.
 func StepDownCauses() []string { return append([]string{CauseDisk}, causes[:]...) }
@@ -53,7 +54,7 @@ func StepDownCauses() []string { return append([]string{CauseDisk}, causes[:]...
 type stepDowns struct {
 	*local.Replica
 	lead     *leading.Watch
-	progress *progress
+	progress *progress.Watch
 
 	last   atomic.Pointer[local.StepDown]
 	asking atomic.Bool // voters are being told to campaign
@@ -64,22 +65,27 @@ type stepDowns struct {
 	led        time.Duration // since then
 	well       time.Duration // for how long this replica has led without half a stall
 	leaderless time.Duration // for how long no leader is known
-	tries      int           // to step down, since this replica last led well for stallLimit
+	tries      int           // to step down, since this replica last led well for StallLimit
 	alone      bool          // it was logged that no other replica could lead
 }
 
 const (
-	// stallElections is the number of election timeouts in stallLimit.
-	stallElections = 8
 	// triesMax limits how often patience doubles.
 	triesMax = 5
 	// stepDownShown is how long Problem shows the last step-down.
 	stepDownShown = 5 * time.Minute
 )
 
-// stallLimit is how long work may wait without progress before a leader steps down.
-func (p *progress) stallLimit() time.Duration {
-	return max(p.Config.HungGiveUp, stallElections*p.Config.Election)
+// watchProgress measures stalls until the cluster closes, and makes a leader without progress step
+// down. Of each interval no more than twice its nominal length counts: if this process was stopped,
+// that is no stall.
+func (s *stepDowns) watchProgress() {
+	s.Watch(func(_ time.Time, passed time.Duration) (goOn bool) {
+		passed = min(passed, 2*local.WatchInterval)
+		s.progress.Observe(passed)
+		s.judgeLeadership(passed)
+		return true
+	})
 }
 
 // patience is a limit, doubled for each try to step down since this replica last led well. So
@@ -114,7 +120,7 @@ func (s *stepDowns) observeLeadership(passed time.Duration) {
 	}
 	s.led += passed
 	s.well += passed
-	if age, _ := s.progress.stalls.worst(); age > s.progress.stallLimit()/2 {
+	if age, _ := s.progress.Stalls.Worst(); age > s.progress.StallLimit()/2 {
 		s.well = 0
 	}
 	s.leaderless += passed
@@ -128,12 +134,12 @@ func (s *stepDowns) observeLeadership(passed time.Duration) {
 
 // judgeLeader makes a leader without progress step down.
 func (s *stepDowns) judgeLeader() {
-	limit := s.patience(s.progress.stallLimit())
+	limit := s.patience(s.progress.StallLimit())
 	cause, why := s.stalled(s.patience(s.Config.HungGiveUp), limit)
 	switch {
 	case cause == "":
 		s.alone = false
-		if s.well > s.progress.stallLimit() {
+		if s.well > s.progress.StallLimit() {
 			s.tries = 0
 		}
 	case cause != CauseDisk && s.led < limit: // the stall may be older than this leadership
@@ -145,10 +151,10 @@ func (s *stepDowns) judgeLeader() {
 // judgeFollower mutes a replica that does not lead while something of its own hangs, and after it
 // stepped down until another one leads. If no leader is or can be elected without it, it must try.
 func (s *stepDowns) judgeFollower() {
-	cause, why := s.stalled(s.Config.HungGiveUp, s.progress.stallLimit())
+	cause, why := s.stalled(s.Config.HungGiveUp, s.progress.StallLimit())
 	hangs := cause != "" && cause != CauseCommit
 	waits := s.gaveUp.Load() && len(s.successors(true)) > 0
-	mute := (hangs || waits) && s.leaderless < s.progress.stallLimit()
+	mute := (hangs || waits) && s.leaderless < s.progress.StallLimit()
 	if mute == s.Transport.Muted() {
 		return
 	}
@@ -168,8 +174,8 @@ func (s *stepDowns) stalled(disk, limit time.Duration) (cause, why string) {
 	if age := s.Guard.OldestWrite(time.Now()); age >= disk {
 		return CauseDisk, fmt.Sprintf("a disk write has not returned for %s", age.Round(time.Second))
 	}
-	kind, why := s.progress.stalls.beyond(limit)
-	if kind == stallKinds {
+	kind, why := s.progress.Stalls.Beyond(limit)
+	if kind == progress.StallKinds {
 		return "", ""
 	}
 	return causes[kind], why

@@ -69,7 +69,7 @@ func (g *greyCluster) wantStepDown(l *simReplica, cause, why string) *simReplica
 	g.t.Helper()
 	begin := time.Now()
 	next := g.leader(l)
-	if took := time.Since(begin); took > l.c.progress.stallLimit()+2*time.Second {
+	if took := time.Since(begin); took > l.c.progress.StallLimit()+2*time.Second {
 		g.t.Errorf("another leader after %s", took)
 	}
 	g.commits(next)
@@ -136,7 +136,7 @@ func TestStepDownUnasked(t *testing.T) {
 		g.net.mu.Unlock()
 		release := make(blocker)
 		go l.c.core.Transport.Inject(release, nil)
-		for end := time.Now().Add(2 * l.c.progress.stallLimit()); !l.c.core.Transport.Muted() && time.Now().Before(end); {
+		for end := time.Now().Add(2 * l.c.progress.StallLimit()); !l.c.core.Transport.Muted() && time.Now().Before(end); {
 			time.Sleep(100 * time.Millisecond)
 		}
 		g.commits(g.leader(l))
@@ -166,7 +166,7 @@ func TestStepDownLongestLog(t *testing.T) {
 		time.Sleep(l.c.core.Config.Election)
 		release := make(blocker)
 		go l.c.core.Transport.Inject(release, nil)
-		for end := time.Now().Add(2 * l.c.progress.stallLimit()); !l.c.core.Transport.Muted() && time.Now().Before(end); {
+		for end := time.Now().Add(2 * l.c.progress.StallLimit()); !l.c.core.Transport.Muted() && time.Now().Before(end); {
 			time.Sleep(100 * time.Millisecond)
 		}
 		if !l.c.core.Transport.Muted() {
@@ -176,7 +176,7 @@ func TestStepDownLongestLog(t *testing.T) {
 		close(release)
 		began := time.Now()
 		g.commits(g.leader(nil))
-		if took := time.Since(began); took > l.c.progress.stallLimit()/2 {
+		if took := time.Since(began); took > l.c.progress.StallLimit()/2 {
 			t.Errorf("the next leader needs %s", took)
 		}
 	})
@@ -236,7 +236,7 @@ func TestStepDownWork(t *testing.T) {
 		for _, r := range g.others(l) {
 			g.stop(r)
 		}
-		time.Sleep(2 * l.c.progress.stallLimit())
+		time.Sleep(2 * l.c.progress.StallLimit())
 		if l.c.core.Transport.Muted() {
 			t.Error("it does not try although nobody else leads")
 		}
@@ -309,13 +309,13 @@ func TestStepDownNotBackAtOnce(t *testing.T) {
 		}
 		g.net.mu.Unlock()
 		go func() { _, _, _ = l.c.Propose(newerEntry).Wait() }()
-		for end := time.Now().Add(4 * l.c.progress.stallLimit()); len(g.stepDowns()) == 0; time.Sleep(
+		for end := time.Now().Add(4 * l.c.progress.StallLimit()); len(g.stepDowns()) == 0; time.Sleep(
 			100 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("it does not step down")
 			}
 		}
-		for end := time.Now().Add(l.c.progress.stallLimit() - time.Second); time.Now().Before(end); time.Sleep(
+		for end := time.Now().Add(l.c.progress.StallLimit() - time.Second); time.Now().Before(end); time.Sleep(
 			10 * time.Millisecond) {
 			if l.c.IsLeader() {
 				t.Fatal("it leads again")
@@ -378,7 +378,7 @@ func TestNoStepDownAlone(t *testing.T) {
 	r.c.WatchWork(func() Work { return Work{Waiting: "the planner hangs"} })
 	eventually(t, patience, "the problem is named",
 		func() bool { return strings.Contains(r.c.Problem(), "the planner hangs") })
-	time.Sleep(2 * r.c.progress.stallLimit())
+	time.Sleep(2 * r.c.progress.StallLimit())
 	if !r.c.IsLeader() || r.c.core.Transport.Muted() {
 		t.Errorf("leads %v, muted %v", r.c.IsLeader(), r.c.core.Transport.Muted())
 	}

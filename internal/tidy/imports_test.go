@@ -153,6 +153,8 @@ var places = map[string]place{
 		outside: []string{raft}, why: "it opens connections and sends nothing"},
 	"cluster/commits": {ours: []string{"cluster/access", "cluster/local", "cluster/protocol"},
 		outside: []string{raft}, why: "it says what is committed, and commits nothing"},
+	"cluster/progress": {ours: []string{"cluster/identity", "cluster/local"}, outside: []string{raft},
+		why: "it says what makes no progress, and changes nothing"},
 	"cluster/refusal": {why: "it is an error and its codes"},
 	"cluster/servers": {ours: []string{"cluster/identity"}, outside: []string{raft},
 		why: "it looks into memberships and knows no replica"},

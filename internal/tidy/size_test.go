@@ -19,7 +19,6 @@ const (
 // above has what exceeds a limit today: lines of packages and methods of types. The numbers may fall
 // and must not rise.
 var above = map[string]int{
-	"cluster":            4582,
 	"jepsen-lite/ledger": 4600,
 }
 

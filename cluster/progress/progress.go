@@ -1,10 +1,8 @@
-package cluster
+package progress
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,17 +48,54 @@ type Work struct {
 	Waiting string
 }
 
+// Watch measures whether the work of this replica gets on.
+type Watch struct {
+	*local.Replica
+	Stalls Stalls
+
+	asked, answered atomic.Uint64 // requests to raft's main loop
+	restoring       atomic.Int64  // restores of backups in progress, which block the main loop
+	restores        atomic.Uint64 // restores of backups that have begun
+	report          atomic.Pointer[func() Work]
+}
+
+// New returns a Watch that has measured nothing yet.
+func New(c *local.Replica) *Watch { return &Watch{Replica: c} }
+
+// stallElections is the number of election timeouts in StallLimit.
+const stallElections = 8
+
+// StallLimit is how long work may wait without progress before a leader steps down.
+func (p *Watch) StallLimit() time.Duration {
+	return max(p.Config.HungGiveUp, stallElections*p.Config.Election)
+}
+
+// BeginRestore notes that the restore of a backup begins.
+func (p *Watch) BeginRestore() {
+	p.restoring.Add(1)
+	p.restores.Add(1)
+}
+
+// EndRestore notes that the restore of a backup has ended.
+func (p *Watch) EndRestore() { p.restoring.Add(-1) }
+
+// Restoring reports whether the restore of a backup is in progress.
+func (p *Watch) Restoring() bool { return p.restoring.Load() > 0 }
+
+// Restores returns how many restores of backups have begun.
+func (p *Watch) Restores() uint64 { return p.restores.Load() }
+
 // WatchWork makes Progress watch the work above Raft. report must return quickly, also while that
 // work hangs. It is also called on a replica that does not lead, where the work of an earlier
 // leadership may hang.
-func (p *progress) WatchWork(report func() Work) { p.stalls.report.Store(&report) }
+func (p *Watch) WatchWork(report func() Work) { p.report.Store(&report) }
 
 // Progress returns what this replica knows now.
-func (p *progress) Progress() Progress {
+func (p *Watch) Progress() Progress {
 	in := p.Current()
 	now := Progress{Leads: p.IsLeader(), Commit: in.Raft.CommitIndex(), Applied: p.AppliedIndex(),
 		Last: in.Raft.LastIndex()}
-	now.Stalled, now.Why = p.stalls.worst()
+	now.Stalled, now.Why = p.Stalls.Worst()
 	if now.Leads {
 		for _, r := range p.Transport.Refusals() {
 			id, _ := identity.Split(r.Server)
@@ -70,118 +105,32 @@ func (p *progress) Progress() Progress {
 	return now
 }
 
-// progress measures whether the work of this replica gets on.
-type progress struct {
-	*local.Replica
-	stalls progressWatch
-}
-
-// stall measures how long one kind of work has waited without progress.
-type stall struct {
-	mark uint64 // changes with progress
-	age  time.Duration
-	why  string
-}
-
-// observe records the state of the work after some time has passed. why is empty if nothing waits.
-func (s *stall) observe(mark uint64, why string, passed time.Duration) {
-	if why == "" || mark != s.mark {
-		*s = stall{mark: mark}
-		return
-	}
-	s.age, s.why = s.age+passed, why
-}
-
-// The kinds of stalls. A kind that causes others comes before them.
-const (
-	stallLoop   = iota // requests to raft's main loop
-	stallApply         // entries that are committed and not applied
-	stallWork          // the work above Raft
-	stallCommit        // entries that are not committed
-	stallKinds
-)
-
-// progressWatch measures the stalls.
-type progressWatch struct {
-	mu     sync.Mutex
-	stalls [stallKinds]stall
-
-	asked, answered atomic.Uint64 // requests to raft's main loop
-	restoring       atomic.Int64  // restores of backups in progress, which block the main loop
-	restores        atomic.Uint64 // restores of backups that have begun
-	report          atomic.Pointer[func() Work]
-}
-
-// worst returns the longest stall.
-func (w *progressWatch) worst() (time.Duration, string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var most stall
-	for _, s := range w.stalls {
-		if s.age > most.age {
-			most = s
-		}
-	}
-	return most.age, most.why
-}
-
-// beyond returns the kind of work that has waited for at least limit, or stallKinds. If there are
-// several, it returns the first one. A kind may notice a moment later that it waits than one that
-// waits for it.
-func (w *progressWatch) beyond(limit time.Duration) (kind int, text string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !slices.ContainsFunc(w.stalls[:], func(s stall) bool { return s.age >= limit }) {
-		return stallKinds, ""
-	}
-	kind = slices.IndexFunc(w.stalls[:], func(s stall) bool { return s.age >= limit-4*local.WatchInterval && s.age > 0 })
-	return kind, w.stalls[kind].why
-}
-
-// watchProgress measures stalls until the cluster closes, and makes a leader without progress step
-// down. Of each interval no more than twice its nominal length counts: if this process was stopped,
-// that is no stall.
-func (s *stepDowns) watchProgress() {
-	s.Watch(func(_ time.Time, passed time.Duration) (goOn bool) {
-		passed = min(passed, 2*local.WatchInterval)
-		s.progress.observeProgress(passed)
-		s.judgeLeadership(passed)
-		return true
-	})
-}
-
-// observeProgress looks once at each kind of work.
-func (p *progress) observeProgress(passed time.Duration) {
-	w := &p.stalls
+// Observe looks once at each kind of work, after some time has passed.
+func (p *Watch) Observe(passed time.Duration) {
 	commit, applied := p.CommitIndex(), p.AppliedIndex()
-	marks := [stallKinds]uint64{stallApply: applied, stallCommit: commit}
-	var texts [stallKinds]string
-	if w.restoring.Load() == 0 {
-		texts[stallLoop] = p.waitingRequest()
-		texts[stallApply] = p.waitingApply(commit, applied)
-		marks[stallWork], texts[stallWork] = p.waitingWork()
-		texts[stallCommit] = p.waitingCommit(commit)
+	marks := [StallKinds]uint64{StallApply: applied, StallCommit: commit}
+	var texts [StallKinds]string
+	if p.restoring.Load() == 0 {
+		texts[StallLoop] = p.waitingRequest()
+		texts[StallApply] = p.waitingApply(commit, applied)
+		marks[StallWork], texts[StallWork] = p.waitingWork()
+		texts[StallCommit] = p.waitingCommit(commit)
 	}
-	marks[stallLoop] = w.answered.Load()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for kind := range w.stalls {
-		w.stalls[kind].observe(marks[kind], texts[kind], passed)
-	}
+	marks[StallLoop] = p.answered.Load()
+	p.Stalls.Observe(marks, texts, passed)
 }
 
 // waitingRequest says that raft's main loop has not served a request, or returns "" if this replica
 // does not lead. If the loop has served the request before, it makes the next one.
-func (p *progress) waitingRequest() string {
+func (p *Watch) waitingRequest() string {
 	if p.Current().Raft.State() != raft.Leader {
 		return "" // a follower may install a snapshot for minutes
 	}
-	w := &p.stalls
-	if w.asked.Load() == w.answered.Load() {
-		w.asked.Add(1)
+	if p.asked.Load() == p.answered.Load() {
+		p.asked.Add(1)
 		p.Go(func() {
 			p.Transport.AwaitServed(p.Context.Done())
-			w.answered.Add(1)
+			p.answered.Add(1)
 		})
 	}
 	if age := p.Guard.OldestWrite(time.Now()); age >= local.WatchInterval {
@@ -191,7 +140,7 @@ func (p *progress) waitingRequest() string {
 }
 
 // waitingApply says which entry is not applied, or returns "".
-func (p *progress) waitingApply(commit, applied uint64) string {
+func (p *Watch) waitingApply(commit, applied uint64) string {
 	// after a snapshot that ends with a no-op there is no such entry
 	if applied >= commit || p.Stores.Logs.Peek(applied+1, new(raft.Log)) != nil {
 		return ""
@@ -200,8 +149,8 @@ func (p *progress) waitingApply(commit, applied uint64) string {
 }
 
 // waitingWork asks the work above Raft.
-func (p *progress) waitingWork() (done uint64, why string) {
-	report := p.stalls.report.Load()
+func (p *Watch) waitingWork() (done uint64, why string) {
+	report := p.report.Load()
 	if report == nil {
 		return 0, ""
 	}
@@ -210,7 +159,7 @@ func (p *progress) waitingWork() (done uint64, why string) {
 }
 
 // waitingCommit says which entry is not committed, and which followers refuse it, or returns "".
-func (p *progress) waitingCommit(commit uint64) string {
+func (p *Watch) waitingCommit(commit uint64) string {
 	if p.LastIndex() <= commit {
 		return ""
 	}
