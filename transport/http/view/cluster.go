@@ -10,7 +10,7 @@ import (
 func (v *View) Totals() api.Totals {
 	m := &v.State.Meta
 	t := api.Totals{Apps: v.State.Apps.Len(), Ended: int(m.EndedApps), Nodes: v.State.Nodes.Len(),
-		UsableNodes:  int(m.UsableNodes), DrainingNodes: v.NodesByState()[yarn.NodeDecommissioning],
+		UsableNodes: int(m.UsableNodes), DrainingNodes: v.NodesByState()[yarn.NodeDecommissioning],
 		Reservations: v.State.Reservations.Len(), Figures: v.document(v.AllFigures())}
 	n := v.Summary().All()
 	t.Running, t.Waiting = int(n.ByState[yarn.AppRunning]), n.ForAM()
