@@ -54,9 +54,9 @@ const serversMax = 64
 func (c conf) servers(name, key, port string) ([]string, error) {
 	if !c.isNameService(name) {
 		//lint:ignore ST1005 Java's words
-		return nil,
-			fmt.Errorf("Unable to map logical nameservice URI 'hdfs://%s' to a NameNode. Local configuration does not have a failover proxy provider configured.: "+
-				"add it to dfs.nameservices in hdfs-site.xml, or send it with the job (mapreduce.job.send-token-conf)", name)
+		return nil, fmt.Errorf("Unable to map logical nameservice URI 'hdfs://%s' to a NameNode. Local configuration "+
+			"does not have a failover proxy provider configured.: add it to dfs.nameservices in hdfs-site.xml, or "+
+			"send it with the job (mapreduce.job.send-token-conf)", name)
 	}
 	keys := []string{key + "." + name}
 	if ids := hadoopconf.List(c.value("dfs.ha.namenodes."+name, "")); len(ids) > 0 {
