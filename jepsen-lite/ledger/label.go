@@ -2,9 +2,9 @@ package ledger
 
 import (
 	"slices"
-	"strings"
 
 	"rmd/fsm/event"
+	"rmd/jepsen-lite/ledger/settings"
 	"rmd/yarn"
 )
 
@@ -80,46 +80,18 @@ func (q *queue) usesLabels() bool {
 }
 
 // maximumOf returns a queue's configured maximum on the nodes of a label.
-func (q *queue) maximumOf(label string) maximumCapacity {
+func (q *queue) maximumOf(label string) settings.Maximum {
 	if label == "" {
 		return q.max
 	}
-	if most, ok := q.maxOf[label]; ok {
+	if most, ok := q.labelled.Maximums[label]; ok {
 		return most
 	}
-	return readMaximumCapacity("0", nil)
-}
-
-// readLabels reads which labels a queue may use, and its maximum for each.
-func (l *queues) readLabels(q *queue, properties []event.Property) {
-	prefix := "yarn.scheduler.capacity." + q.path + ".accessible-node-labels"
-	q.maxOf, q.access = map[string]maximumCapacity{}, nil
-	if q.parent >= 0 {
-		q.access = l.list[q.parent].access
-	} else {
-		q.access = []string{"*"}
-	}
-	for _, p := range properties {
-		key, ok := strings.CutPrefix(p.Name, prefix)
-		if !ok {
-			continue
-		}
-		if key == "" && q.parent >= 0 {
-			q.access = strings.FieldsFunc(p.Value, func(r rune) bool { return r == ',' || r == ' ' })
-		}
-		label, name, _ := strings.Cut(strings.TrimPrefix(key, "."), ".")
-		if _, known := q.maxOf[label]; name == "maximum-capacity" || name == "capacity" && !known {
-			text := ""
-			if name == "maximum-capacity" {
-				text = p.Value
-			}
-			q.maxOf[label] = readMaximumCapacity(text, l.kinds)
-		}
-	}
+	return settings.ReadMaximum("0", nil)
 }
 
 func (l *queues) mayUse(i int32, label string) bool {
-	access := l.list[i].access
+	access := l.list[i].labelled.Access
 	return label == "" || slices.Contains(access, "*") || slices.Contains(access, label)
 }
 
@@ -241,7 +213,7 @@ func (l *containers) auditLabel(a *app, k *ask, n *node, what string, am bool) {
 		}
 		return
 	}
-	if !l.nodes.labels.serves(n.label, k.label) || am && !l.queues.rules.lendAMs {
+	if !l.nodes.labels.serves(n.label, k.label) || am && !l.queues.rules.LendAMs {
 		l.violate(Audit, nil, "%s is put on %s%s, it is asked for nodes%s", what, n.id, ofLabel(n.label), ofLabel(k.label))
 	}
 	l.nodes.lent = append(l.nodes.lent, n.label)

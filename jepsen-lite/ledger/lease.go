@@ -30,22 +30,6 @@ func declaredBy(tags []string) int64 {
 // leases are the containers in the room of reserved nodes. Their records are the containers'.
 type leases struct{ *nouns }
 
-// readBackfill reads which containers of a queue may borrow. A queue without the key inherits it
-// from its parent.
-func (l *queues) readBackfill(q *queue, properties []event.Property) {
-	q.backfill = ""
-	if q.parent >= 0 {
-		q.backfill = l.list[q.parent].backfill
-	}
-	switch text := propertyOf(properties, "yarn.scheduler.capacity."+q.path+".backfill"); text {
-	case "":
-	case "off":
-		q.backfill = ""
-	default:
-		q.backfill = text
-	}
-}
-
 // endOf returns the declared latest end of a container; 0 if none is declared.
 func (a *app) endOf(allocated int64, am bool) int64 {
 	end := int64(math.MaxInt64)
@@ -170,9 +154,9 @@ func (l *leases) recalled(a *app, c *container, e *event.PreemptionAsked) {
 	case c.lease.deadline == 0 && e.DeadlineMillis > l.now:
 		l.violate("S20", a.life(l.nouns, c), "%s has declared no end, and may stay until %d in room that is needed", id,
 			e.DeadlineMillis)
-	case e.DeadlineMillis > l.now+l.queues.preemption.waitMillis:
+	case e.DeadlineMillis > l.now+l.queues.preemption.WaitMillis:
 		l.violate("S20", a.life(l.nouns, c), "%s may stay %d ms in room that is needed, configured are %d", id,
-			e.DeadlineMillis-l.now, l.queues.preemption.waitMillis)
+			e.DeadlineMillis-l.now, l.queues.preemption.WaitMillis)
 	}
 	c.deadlines = append(c.deadlines, e.DeadlineMillis)
 	l.warnings.list = append(l.warnings.list,

@@ -17,7 +17,7 @@ func lending(t *testing.T, policy string) *logbook {
 	e := configuration(2, "100")
 	e.Properties = append(e.Properties, event.Property{Name: backfillKey, Value: policy},
 		event.Property{Name: "yarn.scheduler.capacity.root.b.backfill", Value: "off"},
-		event.Property{Name: preemptionPrefix + "max_wait_before_kill", Value: "10000"})
+		event.Property{Name: "yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill", Value: "10000"})
 	l.entry(e, &event.TimeAdvanced{NowMillis: 1000})
 	l.declaring(4, "root.a", "100")
 	l.entry(want(4, yarn.NewResource(4096, 1), 1), give(4, 1, 1))

@@ -6,17 +6,18 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/jepsen-lite/ledger/settings"
 )
 
 // managed reports whether submissions create the leaves of a queue by auto-create-child-queue.
 func (l *queues) managed(i int32) bool {
-	return propertyOf(l.properties, "yarn.scheduler.capacity."+l.list[i].path+".auto-create-child-queue.enabled") == "true"
+	return l.properties.OfQueue(l.list[i].path, "auto-create-child-queue.enabled") == "true"
 }
 
 // managedSettings returns the properties of a leaf below a managed parent: those of the template,
 // and capacity 0 while the leaf is not active.
-func (l *queues) managedSettings(q *queue, own string) []event.Property {
-	out := []event.Property{{Name: own + "capacity", Value: "0"}}
+func (l *queues) managedSettings(q *queue, own string) settings.Properties {
+	out := settings.Properties{{Name: own + "capacity", Value: "0"}}
 	prefix := "yarn.scheduler.capacity." + l.list[q.parent].path + ".leaf-queue-template."
 	for _, p := range l.properties {
 		key, ok := strings.CutPrefix(p.Name, prefix)
@@ -49,7 +50,7 @@ func (l *queues) activateQueues(e *event.QueuesActivated) {
 				l.violate(Audit, nil, "queue %s loses its capacity with %d applications", path, q.apps)
 			}
 			q.active, parents[q.parent] = k == 0, true
-			l.readQueue(q, l.settings(q))
+			l.readQueue(q, l.settingsOf(q))
 		}
 	}
 	for i := range parents { // each parent is checked alone, so the order does not matter
@@ -68,8 +69,7 @@ func (l *queues) activeFit(parent int32) {
 		}
 	}
 	path := l.list[parent].path
-	percent, err := strconv.ParseFloat(propertyOf(l.properties,
-		"yarn.scheduler.capacity."+path+".leaf-queue-template.capacity"), 64)
+	percent, err := strconv.ParseFloat(l.properties.OfQueue(path, "leaf-queue-template.capacity"), 64)
 	if err == nil && float64(active)*percent > 100.01 {
 		l.violate(Audit, nil, "%d leaves of %s have %g %% of it each", active, path, percent)
 	}

@@ -1,36 +1,6 @@
 package ledger
 
-import (
-	"slices"
-	"strings"
-
-	"rmd/fsm/event"
-	"rmd/yarn"
-)
-
-// rules are the cluster-wide settings of scheduling decisions.
-type rules struct {
-	eager   bool          // an unneeded reservation is cancelled at once, not at the next heartbeat of its node
-	minimum yarn.Resource // the smallest container
-	lendAMs bool          // AMs may run on lent nodes
-}
-
-func readRules(properties []event.Property) rules {
-	r := rules{eager: true, minimum: yarn.NewResource(1024, 1)}
-	for _, p := range properties {
-		switch p.Name {
-		case "yarn.scheduler.capacity.reservation.eager-cancel":
-			r.eager = !strings.EqualFold(strings.TrimSpace(p.Value), "false")
-		case "yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation":
-			r.lendAMs = strings.EqualFold(strings.TrimSpace(p.Value), "true")
-		case "yarn.scheduler.minimum-allocation-mb":
-			r.minimum[yarn.Memory] = readCount(p.Value)
-		case "yarn.scheduler.minimum-allocation-vcores":
-			r.minimum[yarn.VCores] = readCount(p.Value)
-		}
-	}
-	return r
-}
+import "slices"
 
 // changed records an application with reservations whose asks or blacklist changed.
 func (l *reservations) changed(a *app) {
@@ -59,10 +29,10 @@ func (l *reservations) needless() {
 			l.violate("S8", r.chain(l.nouns), "r%d goes on holding %s, which its application refuses", r.number, n.id)
 		case r.members == 0 && k != nil && k.count > 0 && k.size != r.size:
 			l.violate("S8", r.chain(l.nouns), "r%d of %s goes on holding %s, its ask is of %s", r.number, r.size, n.id, k.size)
-		case l.queues.rules.eager && !r.grows && k != nil && !l.nodes.labels.serves(n.label, k.label):
+		case l.queues.rules.Eager && !r.grows && k != nil && !l.nodes.labels.serves(n.label, k.label):
 			l.violate("S8", r.chain(l.nouns), "r%d goes on holding %s%s, its ask is%s", r.number, n.id, ofLabel(n.label),
 				ofLabel(k.label))
-		case (l.queues.rules.eager || r.members > 0) && (k == nil || k.count == 0):
+		case (l.queues.rules.Eager || r.members > 0) && (k == nil || k.count == 0):
 			l.violate("S8", r.chain(l.nouns), "r%d goes on holding %s, nothing is asked for it any more", r.number, n.id)
 		}
 	}

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"slices"
-	"strings"
 
 	"rmd/fsm/event"
 	"rmd/yarn"
@@ -37,56 +36,6 @@ type spared struct {
 	balance     bool
 }
 
-// preemptionRules are the cluster-wide settings of preemption.
-type preemptionRules struct {
-	on            bool
-	reserves      bool  // the selector reserves the room of the containers
-	waitMillis    int64 // from a warning to the end
-	inside        bool  // preemption inside queues is on
-	byPriority    bool  // queues take from queues of a lower priority
-	moves         bool  // their reservations may move to other nodes
-	delayMillis   int64 // the age at which their reservations count
-	balance       bool  // preemption for balance is on
-	balanceMillis int64 // from a warning for balance to the end
-}
-
-// movesToFullNodes reports whether a reservation may move to a node without room, on which a later
-// round chooses containers.
-func (r *preemptionRules) movesToFullNodes() bool { return r.moves && !r.reserves }
-
-const preemptionPrefix = "yarn.resourcemanager.monitor.capacity.preemption."
-
-func readPreemptionRules(properties []event.Property) preemptionRules {
-	r := preemptionRules{waitMillis: 15_000, reserves: true, delayMillis: 60_000, balanceMillis: 300_000}
-	const (
-		underutilized = "yarn.scheduler.capacity.ordering-policy.priority-utilization.underutilized-preemption."
-		balance       = preemptionPrefix + "preemption-to-balance-queue-after-satisfied."
-	)
-	for _, p := range properties {
-		switch p.Name {
-		case "yarn.resourcemanager.scheduler.monitor.enable":
-			r.on = strings.EqualFold(strings.TrimSpace(p.Value), "true")
-		case "yarn.scheduler.capacity.preemption.selector":
-			r.reserves = p.Value != "yarn"
-		case preemptionPrefix + "max_wait_before_kill":
-			r.waitMillis = readCount(p.Value)
-		case preemptionPrefix + "intra-queue-preemption.enabled":
-			r.inside = strings.EqualFold(strings.TrimSpace(p.Value), "true")
-		case underutilized + "enabled":
-			r.byPriority = strings.EqualFold(strings.TrimSpace(p.Value), "true")
-		case underutilized + "allow-move-reservation":
-			r.moves = strings.EqualFold(strings.TrimSpace(p.Value), "true")
-		case underutilized + "reserved-container-delay-ms":
-			r.delayMillis = readCount(p.Value)
-		case balance + "enabled":
-			r.balance = strings.EqualFold(strings.TrimSpace(p.Value), "true")
-		case balance + "max-wait-before-kill":
-			r.balanceMillis = readCount(p.Value)
-		}
-	}
-	return r
-}
-
 // warnings are the warnings of preemption that stand.
 type warnings struct {
 	*nouns
@@ -94,22 +43,6 @@ type warnings struct {
 	withdrawn    []warning       // withdrawn in the entry
 	preemptedNow []loss          // what leaves lost in the round, which is of one time
 	takenFrom    []leafPartition // leaves from which a selector without reservations chooses
-}
-
-// readPreemption reads whether other queues may take containers of a queue, and whether its
-// applications may take from each other. A queue without the keys inherits them from its parent.
-func (l *queues) readPreemption(q *queue, properties []event.Property) {
-	q.disabled, q.disabledInside = false, false
-	if q.parent >= 0 {
-		q.disabled, q.disabledInside = l.list[q.parent].disabled, l.list[q.parent].disabledInside
-	}
-	read := func(into *bool, key string) {
-		if text := propertyOf(properties, "yarn.scheduler.capacity."+q.path+"."+key); text != "" {
-			*into = strings.EqualFold(strings.TrimSpace(text), "true")
-		}
-	}
-	read(&q.disabled, "disable_preemption")
-	read(&q.disabledInside, "intra-queue-preemption.disable_preemption")
 }
 
 func (l *warnings) warned(e *event.PreemptionAsked) {
@@ -123,9 +56,9 @@ func (l *warnings) warned(e *event.PreemptionAsked) {
 	}
 	l.Counts.Warned++
 	l.nodes.auditHeard(&l.nodes.list[c.node], "room for "+e.Queue)
-	wait := l.queues.preemption.waitMillis
+	wait := l.queues.preemption.WaitMillis
 	if e.Cause == yarn.PreemptBalance {
-		wait = l.queues.preemption.balanceMillis
+		wait = l.queues.preemption.BalanceMillis
 	}
 	id := a.id(c.attempt, c.number)
 	w := warning{app: l.apps.appIndex(e.Container.App), ref: e.Container, reservation: e.Reservation, queue: e.Queue,
@@ -137,7 +70,7 @@ func (l *warnings) warned(e *event.PreemptionAsked) {
 	case l.warning(e.Container) >= 0:
 		l.violate("S17", l.list[l.warning(e.Container)].chain(l.nouns), "%s is warned again, until %d", id, e.DeadlineMillis)
 		return
-	case !l.queues.preemption.on:
+	case !l.queues.preemption.On:
 		l.violate("S17", nil, "%s is warned while nothing is to be preempted", id)
 	case e.DeadlineMillis < l.now+wait:
 		l.violate("S17", nil, "%s has %d ms from its warning to its end, configured are %d", id, e.DeadlineMillis-l.now, wait)
@@ -154,7 +87,7 @@ func (l *warnings) warned(e *event.PreemptionAsked) {
 // container that may be preempted for it (S18).
 func (l *warnings) auditWarning(a *app, c *container, w *warning) {
 	id := a.id(c.attempt, c.number)
-	if r := l.reservations.reservation(w.reservation); w.reservation != 0 || l.queues.preemption.reserves {
+	if r := l.reservations.reservation(w.reservation); w.reservation != 0 || l.queues.preemption.Reserves {
 		switch {
 		case r == nil:
 			l.violate("S18", nil, "%s is to make room for r%d, which is not held", id, w.reservation)
@@ -170,7 +103,7 @@ func (l *warnings) auditWarning(a *app, c *container, w *warning) {
 		l.auditInside(a, c, w)
 		return
 	}
-	if !l.queues.preemption.reserves {
+	if !l.queues.preemption.Reserves {
 		l.auditUnreserved(a, c, w)
 		return
 	}
@@ -181,7 +114,7 @@ func (l *warnings) auditWarning(a *app, c *container, w *warning) {
 	case yarn.PreemptBalance:
 		l.auditBalance(a, c, w)
 	}
-	if q := &l.queues.list[a.queue]; q.disabled || q.path == w.queue {
+	if q := &l.queues.list[a.queue]; q.forbidden.Across || q.path == w.queue {
 		l.violate("S18", nil, "%s of %s is to end for %s, which may take nothing there", id, q.path, w.queue)
 	}
 	l.aboveGuarantee(a, c, l.list, "is warned")
@@ -197,7 +130,7 @@ func (l *warnings) aboveGuarantee(a *app, c *container, warnings []warning, what
 	between, held := l.betweenQueues(warnings, a.queue, label)
 	used = used.Sub(held)
 	for _, lost := range l.preemptedNow { // a queue of a higher priority may take reservations below the guarantee
-		if l.queues.preemption.byPriority && lost.reservation && lost.leaf == a.queue && lost.label == label {
+		if l.queues.preemption.ByPriority && lost.reservation && lost.leaf == a.queue && lost.label == label {
 			used = used.Add(lost.size)
 		}
 	}
@@ -302,7 +235,7 @@ func (l *warnings) preempted(a *app, c *container, at int) {
 	case w.lease():
 		l.leases.leaseEnded(a, c, w)
 		return
-	case !l.queues.preemption.on:
+	case !l.queues.preemption.On:
 		l.violate("S17", w.chain(l.nouns), "%s is preempted while nothing is to be preempted", id)
 	case l.now < w.deadline:
 		l.violate("S17", w.chain(l.nouns), "%s is preempted %d ms before its deadline", id, w.deadline-l.now)
@@ -311,13 +244,13 @@ func (l *warnings) preempted(a *app, c *container, at int) {
 		l.auditRoom(w, id)
 	}
 	switch {
-	case l.queues.preemption.reserves && w.cause == yarn.PreemptQueuePriority:
+	case l.queues.preemption.Reserves && w.cause == yarn.PreemptQueuePriority:
 		l.keepsRank(a, c, w, "is preempted")
-	case l.queues.preemption.reserves && !w.withinQueue():
+	case l.queues.preemption.Reserves && !w.withinQueue():
 		// these may take below the guarantee later
 		ranked := func(w warning) bool { return w.cause == yarn.PreemptQueuePriority }
 		l.aboveGuarantee(a, c, slices.DeleteFunc(slices.Clone(l.list), ranked), "is preempted")
-	case !l.queues.preemption.reserves && l.queues.onlyByGuarantee():
+	case !l.queues.preemption.Reserves && l.queues.onlyByGuarantee():
 		l.usesTooMuch(a, c, "is preempted")
 	}
 	l.preemptedNow = append(l.preemptedNow, loss{a.queue, l.nodes.list[c.node].label, c.size, false})
@@ -398,7 +331,7 @@ func (l *warnings) noWarningsOf(app int32) {
 // preemption is off (S17), and no reservations of full nodes without warnings (audit).
 func (l *warnings) balanceWarnings() {
 	if i := slices.IndexFunc(l.list, func(w warning) bool { return !w.lease() }); l.queues.configured &&
-		!l.queues.preemption.on && i >= 0 {
+		!l.queues.preemption.On && i >= 0 {
 		l.violate("S17", l.list[i].chain(l.nouns), "preemption is switched off, and %s is still to end",
 			l.list[i].name(l.nouns))
 	}

@@ -12,7 +12,7 @@ import (
 func preemption(version uint64, more ...event.Property) *event.QueuesConfigured {
 	e := configuration(version, "100")
 	for _, p := range [][2]string{{"yarn.resourcemanager.scheduler.monitor.enable", "true"},
-		{preemptionPrefix + "max_wait_before_kill", "10000"},
+		{"yarn.resourcemanager.monitor.capacity.preemption.max_wait_before_kill", "10000"},
 		{"yarn.scheduler.capacity.root.a.capacity", "25"}, {"yarn.scheduler.capacity.root.b.capacity", "75"}} {
 		e.Properties = append(e.Properties, event.Property{Name: p[0], Value: p[1]})
 	}
@@ -252,7 +252,7 @@ func TestPreemptionViolations(t *testing.T) {
 		{"inside a queue for nobody", "S18", "no application of the queue may take it", func(l *logbook) {
 			e := warn(1, 1, 0, 11_000)
 			e.Cause, e.Queue = yarn.PreemptPriority, "root.a"
-			l.entry(preemption(3, yarnSelector, event.Property{Name: preemptionPrefix + "intra-queue-preemption.enabled",
+			l.entry(preemption(3, yarnSelector, event.Property{Name: "yarn.resourcemanager.monitor.capacity.preemption.intra-queue-preemption.enabled",
 				Value: "true"}))
 			l.entry(e)
 		}},

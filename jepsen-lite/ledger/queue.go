@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rmd/fsm/event"
+	"rmd/jepsen-lite/ledger/settings"
 	"rmd/yarn"
 )
 
@@ -18,18 +19,15 @@ type queue struct {
 	share      // on nodes without a label
 	labels     map[string]*share
 	apps       int // applications that have not ended
-	max        maximumCapacity
-	maxOf      map[string]maximumCapacity // by label; without an entry the queue may use nothing
-	access     []string                   // labels that it may use
-	most       yarn.Resource              // the current maximum
+	max        settings.Maximum
+	labelled   settings.Labels
+	most       yarn.Resource // the current maximum
 	mostOf     yarn.Resource
 	bounded    bool
-	min        map[string]capacityOf // by label; without an entry the queue has no guarantee
-	disabled   bool                  // other queues may not take its containers
-	priority   int32                 // among its siblings
-	// disabledInside says that the queue's applications may not take from each other.
-	disabledInside bool
-	backfill       string // which of its containers may borrow room of reserved nodes; empty: none
+	min        map[string]settings.Capacity // by label; without an entry the queue has no guarantee
+	forbidden  settings.Forbidden
+	priority   int32  // among its siblings
+	backfill   string // which of its containers may borrow room of reserved nodes; empty: none
 }
 
 // queues are the queues and the configuration.
@@ -38,9 +36,9 @@ type queues struct {
 	list       []queue          // queues keep their index when the configuration removes them
 	places     map[string]int32 // indexes in list, by the paths of the current queues
 	version    uint64
-	rules      rules
-	properties []event.Property // of the current configuration
-	preemption preemptionRules
+	properties settings.Properties // of the current configuration
+	rules      settings.Rules
+	preemption settings.Preemption
 	configured bool            // the entry brought a configuration
 	grown      []leafPartition // leaves whose usage grew in the entry
 }
@@ -77,7 +75,7 @@ func (l *queues) configure(e *event.QueuesConfigured) {
 		l.kinds = e.Kinds
 	}
 	l.properties = e.Properties
-	l.rules, l.preemption = readRules(e.Properties), readPreemptionRules(e.Properties)
+	l.rules, l.preemption = l.properties.Rules(), l.properties.Preemption()
 	kept := make([]bool, len(l.list))
 	for _, d := range e.Queues {
 		i := l.queue(d.Path)
@@ -97,7 +95,7 @@ func (l *queues) configure(e *event.QueuesConfigured) {
 	for i := range kept { // parents come before their children
 		if q := &l.list[i]; q.dynamic && !q.gone && kept[q.parent] && !l.list[q.parent].leaf {
 			kept[i] = true
-			l.readQueue(q, l.settings(q))
+			l.readQueue(q, l.settingsOf(q))
 		}
 	}
 	for i := range kept {
@@ -115,25 +113,29 @@ func (l *queues) configure(e *event.QueuesConfigured) {
 	}
 }
 
-func (l *queues) readQueue(q *queue, properties []event.Property) {
-	q.max = readMaximumCapacity(propertyOf(properties, "yarn.scheduler.capacity."+q.path+".maximum-capacity"), l.kinds)
-	l.readLabels(q, properties)
-	l.readCapacities(q, properties)
-	l.readPreemption(q, properties)
-	l.readPriority(q, properties)
-	l.readBackfill(q, properties)
+func (l *queues) readQueue(q *queue, properties settings.Properties) {
+	parent := queue{labelled: settings.Labels{Access: []string{"*"}}}
+	if q.parent >= 0 {
+		parent = l.list[q.parent]
+	}
+	q.max = settings.ReadMaximum(properties.OfQueue(q.path, "maximum-capacity"), l.kinds)
+	q.labelled = properties.Labels(q.path, parent.labelled.Access, l.kinds)
+	q.min = properties.Capacities(q.path, l.kinds)
+	q.forbidden = properties.ForbidsPreemption(q.path, parent.forbidden)
+	q.priority = properties.Priority(q.path)
+	q.backfill = properties.Backfill(q.path, parent.backfill)
 	q.bounded = false
 }
 
-// settings returns the properties of a dynamic queue: those of the configuration, and those of its
+// settingsOf returns the properties of a dynamic queue: those of the configuration, and those of its
 // parent's templates. Without a capacity there, the queue has the weight 1, also for each label.
-func (l *queues) settings(q *queue) []event.Property {
+func (l *queues) settingsOf(q *queue) settings.Properties {
 	own := "yarn.scheduler.capacity." + q.path + "."
 	if l.managed(q.parent) {
 		return append(slices.Clip(l.properties), l.managedSettings(q, own)...)
 	}
-	out := []event.Property{{Name: own + "capacity", Value: "1w"}}
-	for label := range l.list[q.parent].maxOf { // the order does not matter: each sets another property
+	out := settings.Properties{{Name: own + "capacity", Value: "1w"}}
+	for label := range l.list[q.parent].labelled.Maximums { // the order does not matter: each sets another property
 		out = append(out, event.Property{Name: own + "accessible-node-labels." + label + ".capacity", Value: "1w"})
 	}
 	kinds := []string{"template.", "parent-template."}
@@ -158,7 +160,7 @@ func (l *queues) createQueue(e *event.QueueCreated) {
 		return
 	}
 	at := &l.list[l.addQueue(queue{path: e.Path, parent: parent, leaf: e.Leaf, state: e.State, dynamic: true})]
-	l.readQueue(at, l.settings(at))
+	l.readQueue(at, l.settingsOf(at))
 	l.configured = true // its siblings' guarantees are lower now
 }
 
@@ -195,16 +197,6 @@ func (l *queues) queueState(e *event.QueueStateChanged) {
 	if e.State == yarn.QueueStopped && q.apps > 0 {
 		l.violate(Audit, nil, "queue %s is %s with %d applications in it", q.path, e.State, q.apps)
 	}
-}
-
-// propertyOf returns the value of a property. If the property is set twice, the last value counts.
-func propertyOf(properties []event.Property, name string) string {
-	for i := len(properties) - 1; i >= 0; i-- {
-		if properties[i].Name == name {
-			return properties[i].Value
-		}
-	}
-	return ""
 }
 
 // charge adds to the usage of an application's leaf in the partition of a node. Negative values
@@ -284,7 +276,7 @@ func (l *queues) underMaximum(i int32, label string) {
 	used, held := l.sum(i, label)
 	most := l.maximum(i, label, l.nodes.size(label).peak)
 	everywhere := l.fits(l.nodes.size(label).peak, most) // only the nodes limit the queue
-	if l.lendsReserved() || l.preemption.reserves && everywhere {
+	if l.lendsReserved() || l.preemption.Reserves && everywhere {
 		used = used.Sub(held)
 	}
 	if l.fits(used, most) {

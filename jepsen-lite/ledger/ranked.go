@@ -2,28 +2,12 @@ package ledger
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
-	"rmd/fsm/event"
 	"rmd/yarn"
 )
 
 // Preemption beyond guarantees: for reservations of queues with a higher priority, and for balance
 // among queues that all have their guarantee.
-
-// readPriority reads the priority of a queue among its siblings. It is 0 if the ordering policy of
-// its parent ignores priorities.
-func (l *queues) readPriority(q *queue, properties []event.Property) {
-	q.priority = 0
-	if q.parent < 0 || propertyOf(properties,
-		"yarn.scheduler.capacity."+l.list[q.parent].path+".ordering-policy") != "priority-utilization" {
-		return
-	}
-	n, _ := strconv.ParseInt(strings.TrimSpace(propertyOf(properties, "yarn.scheduler.capacity."+q.path+".priority")), 10,
-		32)
-	q.priority = int32(n)
-}
 
 // pathTo returns the queues from the root to i.
 func (l *queues) pathTo(i int32) (path []int32) {
@@ -55,11 +39,11 @@ func (l *warnings) auditRanked(a *app, c *container, w *warning) {
 		return
 	}
 	switch moved := r.made == l.index; {
-	case !l.queues.preemption.byPriority:
+	case !l.queues.preemption.ByPriority:
 		l.violate("S18", nil, "%s is to end for the priority of %s, which entitles to nothing", id, w.queue)
-	case moved && !l.queues.preemption.moves:
+	case moved && !l.queues.preemption.Moves:
 		l.violate("S18", r.chain(l.nouns), "%s is to end for r%d, which moved for that", id, r.number)
-	case !moved && l.now-r.since < l.queues.preemption.delayMillis:
+	case !moved && l.now-r.since < l.queues.preemption.DelayMillis:
 		l.violate("S18", r.chain(l.nouns), "%s is to end for r%d, which has waited for %d ms", id, r.number, l.now-r.since)
 	}
 	label := l.nodes.list[c.node].label
@@ -73,7 +57,7 @@ func (l *warnings) auditRanked(a *app, c *container, w *warning) {
 // keepsRank checks that a container ends for a queue that has priority over its own (S18).
 func (l *warnings) keepsRank(a *app, c *container, w *warning, what string) {
 	q, i := &l.queues.list[a.queue], l.queues.queue(w.queue)
-	if i < 0 || c.am || q.disabled || !l.queues.outranks(i, a.queue) {
+	if i < 0 || c.am || q.forbidden.Across || !l.queues.outranks(i, a.queue) {
 		l.violate("S18", w.chain(l.nouns), "%s of %s (AM: %v) %s for the priority of %s, which may take nothing there",
 			a.id(c.attempt, c.number), q.path, c.am, what, w.queue)
 	}
@@ -83,7 +67,7 @@ func (l *warnings) keepsRank(a *app, c *container, w *warning, what string) {
 // less of its guarantee, by all kinds that count.
 func (l *warnings) auditBalance(a *app, c *container, w *warning) {
 	id, label, i := a.id(c.attempt, c.number), l.nodes.list[c.node].label, l.queues.queue(w.queue)
-	if !l.queues.preemption.balance {
+	if !l.queues.preemption.Balance {
 		l.violate("S18", nil, "%s is to end to balance %s, and nothing is to be balanced", id, w.queue)
 	}
 	if i < 0 || l.queues.list[i].parent != l.queues.list[a.queue].parent ||

@@ -116,10 +116,10 @@ func (l *reservations) auditReservation(a *app, k *ask, node yarn.NodeSlot, numb
 		l.violate(Audit, nil, "r%d reserves %s of %s for %s", number, n.id, n.total, k.size)
 	case l.fits(k.size, room):
 		l.violate(Audit, nil, "r%d reserves %s for %s, and %s is free there", number, n.id, k.size, room)
-	case !l.fits(l.queues.rules.minimum, room) && !l.queues.preemption.movesToFullNodes() && !l.roomComes(node, k.size):
+	case !l.fits(l.queues.rules.Minimum, room) && !l.queues.preemption.MovesToFullNodes() && !l.roomComes(node, k.size):
 		l.full = append(l.full, fullNode{number,
 			l.finding(Audit, nil, "r%d reserves %s, where %s is free and the smallest container is %s", number, n.id, room,
-				l.queues.rules.minimum)})
+				l.queues.rules.Minimum)})
 	case slices.Contains(a.black, n.id.Host) || slices.Contains(a.black, n.rack):
 		l.violate(Audit, nil, "r%d reserves %s, which its application refuses", number, n.id)
 	}
@@ -128,7 +128,7 @@ func (l *reservations) auditReservation(a *app, k *ask, node yarn.NodeSlot, numb
 // roomComes reports whether a container fits on a node after the released containers there have
 // ended. A round of preemption counts that room.
 func (l *reservations) roomComes(node yarn.NodeSlot, size yarn.Resource) bool {
-	return l.queues.preemption.on && l.queues.preemption.reserves &&
+	return l.queues.preemption.On && l.queues.preemption.Reserves &&
 		l.fits(size, l.warnings.roomAfter(node, func(_ *app,
 			c *container) bool {
 			return c.released != 0 && c.completed == 0

@@ -30,7 +30,7 @@ func (l *warnings) auditUnreserved(a *app, c *container, w *warning) {
 		l.auditPriority(a, c, w)
 		return
 	}
-	if q := &l.queues.list[a.queue]; q.disabled || q.path == w.queue && w.cause != yarn.PreemptReservation {
+	if q := &l.queues.list[a.queue]; q.forbidden.Across || q.path == w.queue && w.cause != yarn.PreemptReservation {
 		l.violate("S18", nil, "%s of %s is to end for %s, which may take nothing there", a.id(c.attempt, c.number),
 			q.path, w.queue)
 	}
@@ -116,7 +116,7 @@ func (l *warnings) usesTooMuch(a *app, c *container, what string) {
 
 // onlyByGuarantee reports whether preemption takes only from leaves that use too much. With more
 // causes, a container may end for another cause than that of its warning.
-func (l *queues) onlyByGuarantee() bool { return !l.preemption.inside && !l.preemption.byPriority }
+func (l *queues) onlyByGuarantee() bool { return !l.preemption.Inside && !l.preemption.ByPriority }
 
 // endOfChoice checks the choice of a round at the first event that does not belong to it (S18). A
 // leaf whose containers were warned without reservations must lose what it uses too much, and less
@@ -163,7 +163,7 @@ func (l *warnings) lossesOf(leaf int32, label string) (sizes []yarn.Resource) {
 // something, and must have a higher priority or another user. The container must not be an AM.
 func (l *warnings) auditInside(a *app, c *container, w *warning) {
 	id, q := a.id(c.attempt, c.number), &l.queues.list[a.queue]
-	if !l.queues.preemption.inside || q.disabled || q.disabledInside || q.path != w.queue || c.am {
+	if !l.queues.preemption.Inside || q.forbidden.Across || q.forbidden.Inside || q.path != w.queue || c.am {
 		l.violate("S18", a.life(l.nouns, c), "%s of %s (AM: %v) is to end for %s for cause %s: nothing is to be taken so", id,
 			q.path, c.am, w.queue, w.cause)
 		return
