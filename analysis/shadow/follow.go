@@ -45,18 +45,18 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 			candidates = append(candidates, s.passes(node)...)
 		}
 		return s.decide(events, candidates...)
-	case *event.ContainerReleased:
-		if e.ExitStatus == yarn.ExitPreempted && !s.recalled(e.Container) {
-			return s.decide(events, s.round)
-		}
-	case *event.ContainerCompleted:
-		if e.ExitStatus == yarn.ExitPreempted && s.isRunning(e.Container) && !s.recalled(e.Container) {
+	case *event.ContainerReleased, *event.ContainerCompleted:
+		if s.preempts(e) {
 			return s.decide(events, s.round)
 		}
 	case *event.ReservationCancelled:
 		switch e.Cause {
 		case yarn.CancelPreempted:
 			return s.decide(events, s.round)
+		case yarn.CancelResizeEnded:
+			if len(events) > 1 && s.preempts(events[1]) { // the container that was to grow ends
+				return s.decide(events, s.round)
+			}
 		case yarn.CancelGangStarted, yarn.CancelGangLate:
 			return s.decide(events, s.gangs(s.holder(e.Reservation), true)...)
 		}
@@ -128,6 +128,17 @@ func (s *Shadow) pass(f func(*scheduler.Scheduler)) candidate {
 func (s *Shadow) round() []event.Event {
 	_, events := s.own.Plan(s.Now(), input.Request{Input: &input.PreemptionRound{}})
 	return events
+}
+
+// preempts reports whether an event is the end of a container that a round of preemption has decided.
+func (s *Shadow) preempts(e event.Event) bool {
+	switch e := e.(type) {
+	case *event.ContainerReleased:
+		return e.ExitStatus == yarn.ExitPreempted && !s.recalled(e.Container)
+	case *event.ContainerCompleted:
+		return e.ExitStatus == yarn.ExitPreempted && s.isRunning(e.Container) && !s.recalled(e.Container)
+	}
+	return false
 }
 
 // isRunning reports whether a container still runs in the shadow.
