@@ -154,7 +154,7 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 		l.containers.given = l.containers.given[:0]
 		return nil
 	}
-	l.queues.configured, l.queues.grown = false, l.queues.grown[:0]
+	l.queues.configured, l.queues.grown, l.queues.fulfilled = false, l.queues.grown[:0], l.queues.fulfilled[:0]
 	l.apps.moved, l.nodes.lent, l.containers.given = false, l.nodes.lent[:0], l.containers.given[:0]
 	l.reservations.doubtful, l.reservations.awaited, l.reservations.full = l.reservations.doubtful[:0],
 		l.reservations.awaited[:0], l.reservations.full[:0]

@@ -117,18 +117,19 @@ func (l *warnings) auditWarning(a *app, c *container, w *warning) {
 	if q := &l.queues.list[a.queue]; q.forbidden.Across || q.path == w.queue {
 		l.violate("S18", nil, "%s of %s is to end for %s, which may take nothing there", id, q.path, w.queue)
 	}
-	l.aboveGuarantee(a, c, l.list, "is warned")
+	l.aboveGuarantee(a, c, l.list, zero, "is warned")
 }
 
 // aboveGuarantee checks that a queue keeps its guarantee after all its warned containers have
 // ended: S18. If the queue uses more than its guarantee of one resource, it may lose some of
-// another resource of which it uses less. Warnings inside the queue do not count.
-func (l *warnings) aboveGuarantee(a *app, c *container, warnings []warning, what string) {
+// another resource of which it uses less. Warnings inside the queue do not count, nor does later,
+// which the queue reserved after the decision about the container.
+func (l *warnings) aboveGuarantee(a *app, c *container, warnings []warning, later yarn.Resource, what string) {
 	label := l.nodes.list[c.node].label
 	keep := l.queues.guarantee(a.queue, label)
 	used, _ := l.queues.sum(a.queue, label)
 	between, held := l.betweenQueues(warnings, a.queue, label)
-	used = used.Sub(held)
+	used = used.Sub(held).Sub(later)
 	for _, lost := range l.preemptedNow { // a queue of a higher priority may take reservations below the guarantee
 		if l.queues.preemption.ByPriority && lost.reservation && lost.leaf == a.queue && lost.label == label {
 			used = used.Add(lost.size)
@@ -152,7 +153,8 @@ func (l *warnings) aboveGuarantee(a *app, c *container, warnings []warning, what
 
 // betweenQueues returns the warnings that are not inside a queue. held is what the queue has
 // reserved for warnings inside a queue and for balance, because these reservations do not count
-// towards its guarantee.
+// towards its guarantee. Those of the same entry come too late for that: its round counted before it
+// gave them.
 func (l *warnings) betweenQueues(warnings []warning, i int32, label string) (between []warning, held yarn.Resource) {
 	var counted []uint64
 	for _, w := range warnings {
@@ -163,7 +165,7 @@ func (l *warnings) betweenQueues(warnings []warning, i int32, label string) (bet
 			}
 		}
 		r := l.reservations.reservation(w.reservation)
-		if r != nil && l.apps.list[r.app].queue == i && l.nodes.list[r.node].label == label &&
+		if r != nil && w.index < l.index && l.apps.list[r.app].queue == i && l.nodes.list[r.node].label == label &&
 			!slices.Contains(counted, w.reservation) {
 			counted, held = append(counted, w.reservation), held.Add(r.size)
 		}
@@ -249,7 +251,8 @@ func (l *warnings) preempted(a *app, c *container, at int) {
 	case l.queues.preemption.Reserves && !w.withinQueue():
 		// these may take below the guarantee later
 		ranked := func(w warning) bool { return w.cause == yarn.PreemptQueuePriority }
-		l.aboveGuarantee(a, c, slices.DeleteFunc(slices.Clone(l.list), ranked), "is preempted")
+		later := l.reservations.madeInRound(a.queue, l.nodes.list[c.node].label) // a round first decides who ends
+		l.aboveGuarantee(a, c, slices.DeleteFunc(slices.Clone(l.list), ranked), later, "is preempted")
 	case !l.queues.preemption.Reserves && l.queues.onlyByGuarantee():
 		l.usesTooMuch(a, c, "is preempted")
 	}

@@ -41,6 +41,7 @@ type queues struct {
 	preemption settings.Preemption
 	configured bool            // the entry brought a configuration
 	grown      []leafPartition // leaves whose usage grew in the entry
+	fulfilled  []fulfilment    // reservations that became containers in the entry
 }
 
 // queue returns the index of the current queue with this path, or -1.
@@ -199,6 +200,12 @@ func (l *queues) queueState(e *event.QueueStateChanged) {
 	}
 }
 
+// fulfil turns what an application has reserved on a node into usage.
+func (l *queues) fulfil(a *app, n *node, size yarn.Resource) {
+	l.charge(a, n, zero, zero.Sub(size))
+	l.fulfilled = append(l.fulfilled, fulfilment{leafPartition{a.queue, n.label}, size})
+}
+
 // charge adds to the usage of an application's leaf in the partition of a node. Negative values
 // subtract.
 func (l *queues) charge(a *app, n *node, used, held yarn.Resource) {
@@ -225,6 +232,12 @@ func (s *share) take(used, held yarn.Resource) {
 type leafPartition struct {
 	leaf  int32
 	label string
+}
+
+// fulfilment is what a reservation of a leaf becomes.
+type fulfilment struct {
+	leafPartition
+	size yarn.Resource
 }
 
 // sum returns the usage of a queue in a partition, and the reserved part of it.
@@ -271,13 +284,20 @@ func (l *queues) lendsReserved() bool {
 // It skips an entry that moves an application, changes the label of a node or lends a node. It
 // computes limits with the largest cluster within the entry. Warned containers count as ended. If
 // preemption reserves nodes, the reservations of a queue that may use all nodes do not count: only
-// the nodes limit the queue, and the room that a reservation waits for would count twice.
+// the nodes limit the queue, and the room that a reservation waits for would count twice. When such
+// a reservation is fulfilled, its node limits it (S7), and no maximum: another node may use more
+// than it has left since it shrank.
 func (l *queues) underMaximum(i int32, label string) {
 	used, held := l.sum(i, label)
 	most := l.maximum(i, label, l.nodes.size(label).peak)
 	everywhere := l.fits(l.nodes.size(label).peak, most) // only the nodes limit the queue
 	if l.lendsReserved() || l.preemption.Reserves && everywhere {
 		used = used.Sub(held)
+		for _, f := range l.fulfilled {
+			if f.label == label && l.isBelow(f.leaf, i) {
+				most = most.Add(f.size)
+			}
+		}
 	}
 	if l.fits(used, most) {
 		return

@@ -190,7 +190,7 @@ func (l *reservations) fulfilled(e *event.ReservationFulfilled) {
 	l.changed(a)
 	l.containers.place(a, r.node, container{attempt: r.attempt, number: r.container, node: r.node, key: r.key,
 		size: r.size, locality: e.Locality, am: r.am, asked: asked})
-	l.queues.charge(a, n, zero, zero.Sub(r.size))
+	l.queues.fulfil(a, n, r.size)
 }
 
 func (l *reservations) cancelled(e *event.ReservationCancelled) {
@@ -207,12 +207,25 @@ func (l *reservations) cancelled(e *event.ReservationCancelled) {
 		a.prune(k)
 	}
 	l.queues.charge(a, &l.nodes.list[r.node], zero.Sub(r.size), zero.Sub(r.size))
-	if e.Cause == yarn.CancelPreempted {
+	if e.Cause == yarn.CancelPreempted || e.Cause == yarn.CancelResizeEnded { // the latter if its container ends next
 		l.warnings.preemptedNow = append(l.warnings.preemptedNow, loss{a.queue, l.nodes.list[r.node].label, r.size, true})
 	}
 	if r.members > 0 {
 		l.gangs.ganged(a)
 	}
+}
+
+// madeInRound returns what a leaf has reserved on the nodes of a label by a round of preemption in the
+// entry.
+func (l *reservations) madeInRound(leaf int32, label string) (sum yarn.Resource) {
+	for i := range l.list {
+		r := &l.list[i]
+		if r.made == l.index && slices.Contains(l.awaited, r.number) && l.apps.list[r.app].queue == leaf &&
+			l.nodes.list[r.node].label == label {
+			sum = sum.Add(r.size)
+		}
+	}
+	return sum
 }
 
 // leave removes a reservation from its node. If it is not held, leave returns nil and records a

@@ -153,7 +153,7 @@ func (l *containers) fulfilledGrowth(r *reservation) {
 		l.violate("S8", r.chain(l.nouns), "r%d of %s is fulfilled, %s is asked", r.number, r.size, c.more)
 	}
 	l.grow(a, c, n)
-	l.queues.charge(a, n, zero, zero.Sub(r.size))
+	l.queues.fulfil(a, n, r.size)
 }
 
 // reservedAsk returns the ask that a reservation serves; nil if there is none any more. For an
