@@ -83,7 +83,9 @@ func TestTokensOfJobsAreRenewed(t *testing.T) {
 	a := startAgeing(t, 60, harness.Options{NodeMB: 6144, History: true, Spark: true}, map[string]string{})
 	within := a.length + 30*time.Minute // each map also needs a JVM
 	sleep := a.c.StartSleep(maps, reduces, atOnce*a.length/maps, time.Second, within,
-		fmt.Sprintf("-Dmapreduce.job.running.map.limit=%d", atOnce))
+		fmt.Sprintf("-Dmapreduce.job.running.map.limit=%d", atOnce),
+		// With maps that may not run yet, its ApplicationMaster would kill the reduce again and again.
+		"-Dmapreduce.job.reduce.slowstart.completedmaps=1.0")
 	sleepApp := a.c.Submitted(sleep)
 	shuffle := a.c.StartShuffle(harness.Shuffle{Maps: sparkMaps, Reduces: sparkReduces, Map: 2 * time.Second,
 		Reduce: 2 * time.Second, Executors: 2}, within)
