@@ -62,20 +62,12 @@ func BenchmarkAsk(b *testing.B) {
 	_, do := bench(b, nil)
 	do(&input.RegisterNode{ID: nodeID(1), Rack: "/r", Total: yarn.NewResource(1<<20, 1<<10)})
 	app := do(&input.SubmitApplication{User: "u", Queue: "root.default", Unmanaged: true}).(*input.SubmitApplicationReply).ID
-	id := yarn.AttemptID{App: app, Attempt: 1}
-	do(&input.RegisterAttempt{Attempt: id})
-	response := int32(0)
+	am := &asker{do: do, attempt: yarn.AttemptID{App: app, Attempt: 1}}
+	do(&input.RegisterAttempt{Attempt: am.attempt})
 	for b.Loop() {
-		r := do(&input.Allocate{Attempt: id, Response: response,
-			Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(1024, 1),
-				Relax: true}}}).(*input.AllocateReply)
-		response = r.Response
-		if len(r.Granted) != 1 {
-			b.Fatalf("%d containers in the answer to the ask", len(r.Granted))
-		}
+		am.ask(b)
 		b.StopTimer()
-		response = do(&input.Allocate{Attempt: id, Response: response,
-			Releases: []yarn.ContainerID{r.Granted[0].Container}}).(*input.AllocateReply).Response
+		am.giveBack()
 		b.StartTimer()
 	}
 }
