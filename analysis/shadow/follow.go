@@ -132,13 +132,12 @@ func (s *Shadow) round() []event.Event {
 
 // preempts reports whether an event is the end of a container that a round of preemption has decided.
 func (s *Shadow) preempts(e event.Event) bool {
-	switch e := e.(type) {
-	case *event.ContainerReleased:
-		return e.ExitStatus == yarn.ExitPreempted && !s.recalled(e.Container)
-	case *event.ContainerCompleted:
-		return e.ExitStatus == yarn.ExitPreempted && s.isRunning(e.Container) && !s.recalled(e.Container)
+	if released, ok := e.(*event.ContainerReleased); ok {
+		return released.ExitStatus == yarn.ExitPreempted && !s.recalled(released.Container)
 	}
-	return false
+	completed, ok := e.(*event.ContainerCompleted)
+	return ok && completed.ExitStatus == yarn.ExitPreempted && s.isRunning(completed.Container) &&
+		!s.recalled(completed.Container)
 }
 
 // isRunning reports whether a container still runs in the shadow.
