@@ -88,6 +88,18 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
+// TestFoundSeeds runs again what hardly any other seed comes to: a queue that stops while an application
+// in it waits for its tokens (148), a round of preemption that ends a container that was to grow
+// (150714), a reservation that is fulfilled after another node shrank (71039), and one that a round
+// makes for the queue from which it takes (107766).
+func TestFoundSeeds(t *testing.T) {
+	for _, seed := range []uint64{148, 71039, 107766, 150714} {
+		if res := Run(Draw(seed)); res.Failed() {
+			t.Errorf("%s\nagain: make logsim SEED=%d", res, seed)
+		}
+	}
+}
+
 // unmet are the events that no run has. The cluster already has the feature level of this build.
 // Attempts, containers and node applications are recovered only in a migrated cluster.
 var unmet = []event.Kind{event.KindLevelRaised, event.KindAttemptRecovered, event.KindContainerRecovered,
