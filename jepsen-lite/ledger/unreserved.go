@@ -23,7 +23,7 @@ type loss struct {
 // auditUnreserved checks a new warning without a reservation against its cause (S18). A queue of a
 // higher priority may take whatever a lower one uses, as long as it lacks some of its own
 // guarantee. Otherwise the leaf must use too much, and another queue must want something or a
-// maximum must have shrunk. YARN also frees a reserved node from containers of the reservation's
+// maximum must have shrunk, or YARN's arithmetic takes for nobody. YARN also frees a reserved node from containers of the reservation's
 // own queue.
 func (l *warnings) auditUnreserved(a *app, c *container, w *warning) {
 	if w.cause == yarn.PreemptQueuePriority {
@@ -35,12 +35,13 @@ func (l *warnings) auditUnreserved(a *app, c *container, w *warning) {
 			q.path, w.queue)
 	}
 	l.usesTooMuch(a, c, "is warned")
-	if !l.queues.beyondMaximum(a.queue, l.nodes.list[c.node].label) &&
+	label := l.nodes.list[c.node].label
+	if !l.queues.beyondMaximum(a.queue, label) && !l.queues.usesUnguaranteed(a.queue, label) &&
 		!slices.ContainsFunc(l.apps.list, func(b app) bool { return b.queue != a.queue && b.hasDemand() }) {
 		l.violate("S18", a.life(l.nouns, c), "%s of %s is to end, and no other queue wants anything",
 			a.id(c.attempt, c.number), l.queues.list[a.queue].path)
 	}
-	if from := (leafPartition{a.queue, l.nodes.list[c.node].label}); !slices.Contains(l.takenFrom, from) {
+	if from := (leafPartition{a.queue, label}); !slices.Contains(l.takenFrom, from) {
 		l.takenFrom = append(l.takenFrom, from)
 	}
 }
@@ -57,6 +58,19 @@ func (l *queues) beyondMaximum(i int32, label string) bool {
 			}
 		}
 		if slices.Contains(l.kindsBelow(l.maximum(i, label, l.nodes.size(label).now), used), true) {
+			return true
+		}
+	}
+	return false
+}
+
+// usesUnguaranteed reports whether a queue uses a kind of resource of which it is guaranteed nothing.
+// YARN compares resources by their dominant shares when it computes what a queue may keep. So it may
+// take from such a queue although no other queue wants anything.
+func (l *queues) usesUnguaranteed(i int32, label string) bool {
+	used, _ := l.sum(i, label)
+	for k, keep := range l.guarantee(i, label) {
+		if l.dominant && keep == 0 && used[k] > 0 {
 			return true
 		}
 	}
