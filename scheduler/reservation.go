@@ -5,6 +5,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/yarn"
 )
 
@@ -72,18 +73,28 @@ func (s *rules) WhyNotReserve(a *state.App, k *state.Ask, n *state.Node) Reason 
 	return why
 }
 
-// reservationLimit returns which of the limits on reservations, which YARN does not have, refuses an
-// ask some more of them. It returns NoReason if none does. Passes, gangs, preemption and explanations
-// ask it.
+// reservationLimit returns the reason of an ask that a limit on reservations refuses some more of them.
+// It returns NoReason if none does. Passes, gangs, preemption and explanations ask it.
 func (s *rules) reservationLimit(a *state.App, k *state.Ask, more int64) Reason {
-	beyond := func(count, limit int64) bool { return limit >= 0 && count+more > limit }
-	switch {
-	case beyond(int64(k.Reservations), s.Config.MaxReservationsPerKey),
-		beyond(int64(s.Queues[s.LeafOf(a)].Reserving), s.Config.MaxReservationsPerQueue),
-		beyond(int64(s.State.Reservations.Len()), s.Config.MaxReservationsPerCluster):
+	if s.ReservationLimit(a, k, more) != "" {
 		return s.lackOfRoom(k)
 	}
 	return NoReason
+}
+
+// ReservationLimit returns the key of the limit on reservations that refuses an ask some more of them; ""
+// if none does. YARN has no such limits.
+func (s *rules) ReservationLimit(a *state.App, k *state.Ask, more int64) (key string) {
+	beyond := func(count, limit int64) bool { return limit >= 0 && count+more > limit }
+	switch {
+	case beyond(int64(k.Reservations), s.Config.MaxReservationsPerKey):
+		return capacity.KeyReservationsPerKey
+	case beyond(int64(s.Queues[s.LeafOf(a)].Reserving), s.Config.MaxReservationsPerQueue):
+		return capacity.KeyReservationsPerQueue
+	case beyond(int64(s.State.Reservations.Len()), s.Config.MaxReservationsPerCluster):
+		return capacity.KeyReservationsPerCluster
+	}
+	return ""
 }
 
 // lackOfRoom returns the reason of an ask that may not reserve. As without these limits, it waits for

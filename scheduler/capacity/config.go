@@ -25,6 +25,13 @@ var (
 // Unlimited means "no limit" in counts that may be unlimited.
 const Unlimited = int64(-1)
 
+// Keys of the limits on reservations.
+const (
+	KeyReservationsPerKey     = Prefix + "reservation.maximum-per-key"
+	KeyReservationsPerQueue   = Prefix + "reservation.maximum-per-queue"
+	KeyReservationsPerCluster = Prefix + "reservation.maximum-per-cluster"
+)
+
 // Config is a parsed and checked configuration: the queues, and the settings of the cluster that
 // the planner needs. Parse returns it. It does not change, except by Add and AddFrom.
 type Config struct {
@@ -248,9 +255,9 @@ func (r *reader) readScheduling(c *Config) {
 	c.MaxAssignments = r.bound(Prefix+"per-node-heartbeat.maximum-container-assignments", 100)
 	c.MaxOffSwitch = r.int(Prefix+"per-node-heartbeat.maximum-offswitch-assignments", 1, 1, math.MaxInt32)
 	c.EagerCancel = r.bool(Prefix+"reservation.eager-cancel", true)
-	c.MaxReservationsPerKey = r.bound(Prefix+"reservation.maximum-per-key", Unlimited)
-	c.MaxReservationsPerQueue = r.bound(Prefix+"reservation.maximum-per-queue", Unlimited)
-	c.MaxReservationsPerCluster = r.bound(Prefix+"reservation.maximum-per-cluster", Unlimited)
+	c.MaxReservationsPerKey = r.bound(KeyReservationsPerKey, Unlimited)
+	c.MaxReservationsPerQueue = r.bound(KeyReservationsPerQueue, Unlimited)
+	c.MaxReservationsPerCluster = r.bound(KeyReservationsPerCluster, Unlimited)
 	c.ReserveNode = r.reservedNode(Prefix + "reservation.node")
 }
 

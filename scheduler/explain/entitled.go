@@ -65,10 +65,7 @@ func (v preemptions) whyNoBalance(path string, a *state.App, p *entitlement.Part
 	case !give:
 		return text + "no other queue must give anything for that", nil
 	}
-	if dear, ok := preemption.CostTooHigh(v.sched, v.st.Apps.ByID(a.ID), ask); ok {
-		return text + v.dearText(&dear, size), v.dear(&dear)
-	}
-	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil
+	return v.nextChoice(text, a, ask)
 }
 
 // takesByRank reports whether a reservation of an ask has waited long enough to take from queues of

@@ -449,9 +449,18 @@ func (v preemptions) whyNoPreemption(path string, a *state.App) (string, *Preemp
 	case !give:
 		return text + "no other queue is over its own by more than max_ignored_over_capacity", nil
 	}
-	if ask != 0 {
+	return v.nextChoice(text, a, ask)
+}
+
+// nextChoice says what the next rounds do for an ask if other queues must give.
+func (v preemptions) nextChoice(text string, a *state.App, ask state.AskSlot) (string, *PreemptionDear) {
+	if ask != 0 && v.cfg.Preemption.Selector != entitlement.YARN {
+		k := v.st.Asks.Get(ask)
+		if key := v.sched.ReservationLimit(a, k, 1); key != "" && k.Reservations == 0 {
+			return text + "nothing is killed: " + key + " allows no reservation that would get the room", nil
+		}
 		if dear, ok := preemption.CostTooHigh(v.sched, v.st.Apps.ByID(a.ID), ask); ok {
-			return text + v.dearText(&dear, v.st.Asks.Get(ask).Size), v.dear(&dear)
+			return text + v.dearText(&dear, k.Size), v.dear(&dear)
 		}
 	}
 	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil

@@ -77,6 +77,27 @@ func TestExplainBalanceTooDear(t *testing.T) {
 	}
 }
 
+// TestExplainReservationLimit checks that an application learns of the limit on reservations because of
+// which rounds choose nothing for it.
+func TestExplainReservationLimit(t *testing.T) {
+	const why = "nothing is killed: yarn.scheduler.capacity.reservation.maximum-per-queue allows no reservation"
+	for limit, warns := range map[string]int{"0": 0, "1": 1} {
+		w := newWorld(t)
+		w.tellAll("conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt " +
+			"reservation.maximum-per-queue=" + limit + `
+node add n1 10G
+app app1 user=u1 queue=a
+fill app1 1G n1=10
+app app2 user=u2 queue=b
+wait 60
+ask app2 1x2G`)
+		p, next := w.explained("app2").Preemption, w.preemption().Next.Warns
+		if p == nil || strings.Contains(p.Text, why) != (warns == 0) || len(next) != warns {
+			t.Errorf("limit %s: app2 hears %+v, and the next round warns %+v", limit, p, next)
+		}
+	}
+}
+
 const rankStory = `conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=10G root.ordering-policy=priority-utilization a.priority=1 ordering-policy.priority-utilization.underutilized-preemption.enabled=true ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms=1000 preempt
 node add n1 10G
 node add n2 10G
