@@ -46,8 +46,14 @@ const (
 	MeasureCrash    = local.MeasureCrash
 )
 
-// ReplicasMax is the greatest number of voters.
-const ReplicasMax = local.ReplicasMax
+// Bounds of settings; package local says what each one bounds.
+const (
+	ReplicasMax = local.ReplicasMax
+	TrailingMin = local.TrailingMin
+)
+
+// ValidID reports whether a text can be the id of a replica or of a cluster.
+func ValidID(id string) bool { return local.ValidID(id) }
 
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config { return local.DefaultConfig() }

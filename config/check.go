@@ -2,28 +2,21 @@ package config
 
 import (
 	"net"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"rmd/cluster"
 	"rmd/cluster/timers"
 	"rmd/internal/descriptors"
 	httpserver "rmd/transport/http"
 )
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
-
-// ValidName reports whether a text is a valid name of a replica or a cluster.
-func ValidName(s string) bool { return idPattern.MatchString(s) }
-
 // Bounds of settings; docs/operations/settings.md lists them.
 const (
-	holdMax     = time.Minute
-	trailingMin = 1024
-	expectMax   = 7
-	sizeMin     = Size(1 << 20)
+	holdMax = time.Minute
+	sizeMin = Size(1 << 20)
 )
 
 // invalid reports an invalid value, with the place where it was set.
@@ -37,10 +30,10 @@ func (l *loader) check() {
 	switch {
 	case c.ID == "":
 		l.invalid("id", l.howToSetID(), "the replica has no id")
-	case !ValidName(c.ID):
+	case !cluster.ValidID(c.ID):
 		l.invalid("id", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.ID)
 	}
-	if !ValidName(c.Cluster) {
+	if !cluster.ValidID(c.Cluster) {
 		l.invalid("cluster", "", "%q must be 1 to 64 letters, digits, '_', '-', '.'", c.Cluster)
 	}
 	if strings.TrimSpace(c.Data) == "" {
@@ -81,8 +74,8 @@ func (l *loader) checkBirth() {
 	r := l.cfg.Raft
 	n := r.BootstrapExpect
 	switch {
-	case n > expectMax:
-		l.invalid("raft.bootstrap_expect", "", "%d is above %d voters", n, expectMax)
+	case n > cluster.ReplicasMax:
+		l.invalid("raft.bootstrap_expect", "", "%d is above %d voters", n, cluster.ReplicasMax)
 	case n > 0 && n%2 == 0 && !r.AllowEven:
 		l.invalid("raft.bootstrap_expect", "use 3 or 5, or set raft.allow_even: true",
 			"%d is even: an even number of voters tolerates no more failures", n)
@@ -113,9 +106,10 @@ func (l *loader) checkSnapshots() {
 	if r.SnapshotInterval < time.Second {
 		l.invalid("raft.snapshot_interval", "the default is 30s", "%s is below 1s", r.SnapshotInterval)
 	}
-	if r.Trailing < trailingMin {
+	if r.Trailing < cluster.TrailingMin {
 		l.invalid("raft.trailing", "the default is 2048",
-			"%d is below 1024; with fewer entries a follower may need snapshots again and again", r.Trailing)
+			"%d is below %d; with fewer entries a follower may need snapshots again and again", r.Trailing,
+			cluster.TrailingMin)
 	}
 }
 

@@ -201,8 +201,8 @@ func DefaultAutopilot() AutopilotConfig {
 	}
 }
 
-// trailingMin is the lowest Trailing.
-const trailingMin = 1024
+// TrailingMin is the lowest Trailing: with fewer entries a follower may need one snapshot after the other.
+const TrailingMin = 1024
 
 // ReplicasMax is the greatest number of voters.
 const ReplicasMax = 7
@@ -239,8 +239,8 @@ func (c Config) Validate() error {
 	for _, f := range check() {
 		errs = append(errs, f)
 	}
-	if c.Trailing < trailingMin && !o.LowTrailing {
-		bad("raft.trailing is %d, but must be at least %d: with fewer entries a follower may need one snapshot after the other", c.Trailing, trailingMin)
+	if c.Trailing < TrailingMin && !o.LowTrailing {
+		bad("raft.trailing is %d, but must be at least %d: with fewer entries a follower may need one snapshot after the other", c.Trailing, TrailingMin)
 	}
 	if c.SnapshotThreshold == 0 || c.SnapshotInterval < 5*time.Millisecond || c.EntryMax <= 0 {
 		bad("raft.snapshot_threshold, raft.snapshot_interval and the entry size must be positive")

@@ -111,7 +111,7 @@ func readClusterFiles(c *verb.Call) (*clusterFiles, error) {
 			return nil, err
 		}
 	}
-	if !config.ValidName(f.name) {
+	if !cluster.ValidID(f.name) {
 		return nil, clierr.Usagef("write --cluster prod", "%q is not 1 to 64 letters, digits, '_', '-', '.'", f.name)
 	}
 	for _, text := range strings.Split(c.String("replicas"), ",") {
@@ -139,7 +139,7 @@ func parseReplica(text string) (replicaHost, error) {
 	if !ok {
 		return replicaHost{}, clierr.Usagef("write for instance rm1=10.0.0.11", "%q is not ID=HOST", text)
 	}
-	if !config.ValidName(id) || id == administrator || strings.HasSuffix(id, ".pem") {
+	if !cluster.ValidID(id) || id == administrator || strings.HasSuffix(id, ".pem") {
 		return replicaHost{}, clierr.Usagef("write for instance rm1", "%q cannot be the id of a replica", id)
 	}
 	host, err := hostOf(host)
