@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"rmd/fsm/apptoken"
 	"rmd/fsm/state"
@@ -32,7 +33,20 @@ func (r *Renewer) serve(ctx context.Context, st *state.State, t *apptoken.Token)
 			AgainMillis: r.again(t.Failures, waits, r.leftOf(t)).Milliseconds(), Why: r.failure(t, err)}
 	}
 	_ = r.cfg.Job.Done(err)
+	if t.Phase == apptoken.Kept || t.Phase == apptoken.Ending {
+		r.gather(ctx, r.leftOf(t))
+	}
 	r.report(ctx, in)
+}
+
+// gather waits for the moment at which the results of all calls of its time are reported. It does not
+// wait for a token with so little time left that the report could come too late.
+func (r *Renewer) gather(ctx context.Context, left time.Duration) {
+	now := r.cfg.Now()
+	pause := now.Truncate(r.cfg.Gather).Add(r.cfg.Gather).Sub(now)
+	if pause <= left/4 {
+		wait(ctx, pause)
+	}
 }
 
 // putOff remembers that a lost token could not be replaced.

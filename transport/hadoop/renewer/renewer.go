@@ -66,13 +66,19 @@ type Config struct {
 	// Pause is the shortest time between two looks at the state: the results of many calls come at
 	// once.
 	Pause time.Duration
+	// Gather is how long the result of a call for which nobody waits may wait for others. The leader
+	// commits those together: as many commits as tokens would delay those for ApplicationMasters
+	// (BenchmarkAskBesideTokens). With a second, each commit would be so large that it delays them more.
+	Gather time.Duration
 	// Now returns the current time.
 	Now func() time.Time
 }
 
 // Defaults sets the fields that have a default.
 func (c *Config) Defaults() {
-	c.PerSecond, c.Pause, c.Now = cmp.Or(c.PerSecond, 20), cmp.Or(c.Pause, 20*time.Millisecond), time.Now
+	c.PerSecond, c.Pause, c.Gather = cmp.Or(c.PerSecond, 20), cmp.Or(c.Pause, 20*time.Millisecond),
+		cmp.Or(c.Gather, 250*time.Millisecond)
+	c.Now = time.Now
 }
 
 // Renewer calls the services of tokens while this replica leads.
