@@ -37,7 +37,7 @@ func filled(f fullness) *Machine {
 	for q := range f.queues {
 		queues = append(queues, event.QueueDefinition{Path: fmt.Sprintf("root.q%d", q), Leaf: true})
 	}
-	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: 1},
+	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Queues: queues})
 	for n := range f.nodes {
 		apply(&event.NodeRegistered{Node: yarn.NodeSlot(n + 1), ID: yarn.NodeID{Host: fmt.Sprintf("h%d", n), Port: 1},

@@ -176,7 +176,7 @@ func TestAttemptExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture(t, nil)
 		for _, e := range []event.Event{
-			&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: 1},
+			&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level},
 			&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
 			&event.ApplicationSubmitted{App: 1, User: "u", Queue: "root.a", Unmanaged: true},
 			&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1},

@@ -18,7 +18,7 @@ func granted(t testing.TB, r *fixture, n int) {
 	t.Helper()
 	key, one := yarn.SchedulerKey{Priority: 1}, yarn.NewResource(1, 0)
 	events := []event.Event{
-		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: 1},
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
 		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r",
 			Total: yarn.NewResource(1_000_000, 1)},
@@ -288,7 +288,7 @@ func TestAMTimers(t *testing.T) {
 		}
 	}
 	tm.arm(st, expiry)
-	apply(&event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: 1},
+	apply(&event.TimeAdvanced{NowMillis: 1000}, &event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 5, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}},
 		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n", Port: 1}, Rack: "/r", Total: yarn.NewResource(10, 1),
 			NodeManager: true},

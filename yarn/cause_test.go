@@ -1,6 +1,12 @@
 package yarn
 
-import "testing"
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"testing"
+)
 
 // TestCauses checks the rows of all causes.
 func TestCauses(t *testing.T) {
@@ -30,5 +36,34 @@ func checkCauses[C Cause](t *testing.T, least int) {
 	}
 	if c := C(MaxCauses - 1 + 100); c.Known() || c.Text() != "" {
 		t.Errorf("cause %d is known: %q", c, c.Text())
+	}
+}
+
+// TestEveryCauseHasARow checks that no constant of a cause lacks its row.
+func TestEveryCauseHasARow(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants := map[string]int{}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok {
+				if kind, ok := spec.Type.(*ast.Ident); ok {
+					constants[kind.Name] += len(spec.Names)
+				}
+			}
+			return true
+		})
+	}
+	for kind, rows := range map[string]int{"CancelCause": len(Causes[CancelCause]()),
+		"PreemptionCause": len(Causes[PreemptionCause]()), "WithdrawalCause": len(Causes[WithdrawalCause]())} {
+		if constants[kind] != rows {
+			t.Errorf("%d constants of %s, and %d rows", constants[kind], kind, rows)
+		}
 	}
 }

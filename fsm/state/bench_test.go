@@ -29,7 +29,7 @@ func buildBig(apps, nodes, containers int) (*State, error) {
 			err = s.Apply(e)
 		}
 	}
-	do(&event.ClusterInitialized{ClusterID: "big", ClusterTimestamp: 1, Level: 1})
+	do(&event.ClusterInitialized{ClusterID: "big", ClusterTimestamp: 1, Level: event.Level})
 	do(tree(1, leaf("root.a"), leaf("root.b"), leaf("root.c")))
 	for i := range nodes {
 		do(&event.NodeRegistered{Node: NodeSlot(i + 1), ID: yarn.NodeID{Host: fmt.Sprintf("node%05d", i), Port: 8041},

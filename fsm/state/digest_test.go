@@ -28,7 +28,7 @@ func TestDigestTellsEffectsApart(t *testing.T) {
 	}{
 		{"another kind", &event.ApplicationReprioritized{App: 1}, &event.Audited{}},
 		{"time", &event.TimeAdvanced{NowMillis: 5000}, &event.TimeAdvanced{NowMillis: 5001}},
-		{"level", &event.LevelRaised{Level: 2}, &event.LevelRaised{Level: 3}},
+		{"level", &event.LevelRaised{Level: event.Level + 1}, &event.LevelRaised{Level: event.Level + 2}},
 		{"epoch", &event.EpochRaised{Epoch: 4}, &event.EpochRaised{Epoch: 5}},
 		{"cluster timestamp", &event.EpochRaised{Epoch: 4}, &event.EpochRaised{Epoch: 4, ClusterTimestamp: 1}},
 		{"token", &event.JoinTokenCreated{Hash: []byte{8}}, &event.JoinTokenCreated{Hash: []byte{9}}},

@@ -156,7 +156,7 @@ func world(t failer) *State {
 	s := New()
 	apply(t, s,
 		&event.TimeAdvanced{NowMillis: 1000},
-		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 77, Level: 1},
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 77, Level: event.Level},
 		tree(1, leaf("root.a"), parent("root.b"), leaf("root.b.x"), leaf("root.b.y")),
 		nodeUp(1, "h1", gb(8)), nodeUp(2, "h2", gb(8)))
 	for i, at := range [][2]string{{"ann", "root.a"}, {"bob", "root.b.x"}} {

@@ -48,7 +48,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"time runs backwards", &event.TimeAdvanced{NowMillis: 999}},
 		{"initialized twice", &event.ClusterInitialized{ClusterID: "d"}},
-		{"level not raised", &event.LevelRaised{Level: 1}},
+		{"level not raised", &event.LevelRaised{Level: event.Level}},
 		{"epoch not raised", &event.EpochRaised{Epoch: 3}},
 		{"token twice", &event.JoinTokenCreated{Hash: []byte{1}}},
 		{"token unknown", &event.JoinTokenUsed{Hash: []byte{9}}},

@@ -97,7 +97,7 @@ const (
 // application asks for three small containers and has got con1 on n1.
 func cluster() *run {
 	r := newRun().at(1)
-	r.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: 1},
+	r.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root", State: yarn.QueueRunning},
 			{Path: "root.a", Leaf: true, State: yarn.QueueRunning}}})
 	for n := yarn.NodeSlot(1); n <= 2; n++ {

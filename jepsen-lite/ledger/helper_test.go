@@ -26,7 +26,7 @@ var (
 // of a is registered and asks for four small containers.
 func begin(t *testing.T) *logbook {
 	l := &logbook{t: t, m: New(), term: 1}
-	l.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: 1}, configuration(1, "50"))
+	l.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1780000000000, Level: event.Level}, configuration(1, "50"))
 	for n := yarn.NodeSlot(1); n <= 2; n++ {
 		l.entry(&event.NodeRegistered{Node: n, ID: nodeID(n), Rack: "/r", Total: yarn.NewResource(8192, 8)})
 	}

@@ -439,7 +439,7 @@ func TestUniqueNames(t *testing.T) {
 		if c.unique {
 			l.m = New().UniqueNames()
 			l.index = 0
-			l.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: 1}, configuration(1, "50"))
+			l.entry(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: event.Level}, configuration(1, "50"))
 			l.app(1, "root.a")
 		}
 		l.entry(&event.RequestRecorded{Key: "k"})

@@ -36,7 +36,11 @@ type check func(v reflect.Value) *Refusal
 var checks = func() map[Kind]check {
 	out := map[Kind]check{}
 	for k := Kind(1); k < KindsEnd; k++ {
-		out[k] = checkOf(reflect.TypeOf(New(k)).Elem(), "")
+		in := New(k)
+		if in == nil {
+			panic(fmt.Sprintf("input: kind %d has no row in kinds.go", k))
+		}
+		out[k] = checkOf(reflect.TypeOf(in).Elem(), "")
 	}
 	return out
 }()

@@ -195,7 +195,7 @@ func story(t testing.TB) *history {
 	t.Helper()
 	h := newHistory()
 	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime},
-		&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: clusterTime, Level: 1})
+		&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: clusterTime, Level: event.Level})
 	h.apply(t, configured(t, 1, preset.Demo(), "first"))
 	changed := append(preset.Demo(), capacity.Property{Name: capacity.Prefix + "root.online.maximum-applications",
 		Value: "7"})

@@ -32,7 +32,7 @@ func newWorld(t testing.TB) *world {
 	w := &world{t: t, st: state.New(), at: time.UnixMilli(start), s: newSeries(step, api.HistoryHour)}
 	t.Cleanup(w.sums.Close)
 	w.apply(&event.TimeAdvanced{NowMillis: start},
-		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: start, Level: 1})
+		&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: start, Level: event.Level})
 	return w
 }
 

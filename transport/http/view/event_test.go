@@ -40,7 +40,7 @@ func TestEventSubjectMatchesDocument(t *testing.T) {
 		queues.Properties = append(queues.Properties, event.Property{Name: p.Name, Value: p.Value})
 	}
 	apply(&event.TimeAdvanced{NowMillis: 1},
-		&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: 1, Level: 1}, queues,
+		&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: 1, Level: event.Level}, queues,
 		&event.NodeRegistered{Node: 1, ID: yarn.NodeID{Host: "n1", Port: 1}, Rack: "/r", Total: yarn.NewResource(4096, 4)},
 		&event.ApplicationSubmitted{App: 1, User: "ann", Queue: "root.train", Unmanaged: true, MaxAttempts: 1},
 		&event.AttemptStarted{App: 1, Attempt: 1}, &event.AttemptActivated{App: 1}, &event.AttemptRegistered{App: 1},

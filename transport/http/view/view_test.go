@@ -32,7 +32,7 @@ func shortNames(t *testing.T) *View {
 	for _, p := range conf.Properties() {
 		queues.Properties = append(queues.Properties, event.Property{Name: p.Name, Value: p.Value})
 	}
-	events := []event.Event{&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: 1780000000000, Level: 1}, queues,
+	events := []event.Event{&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: 1780000000000, Level: event.Level}, queues,
 		&event.ApplicationSubmitted{App: 93, User: "ann", Queue: "root.a.only", Unmanaged: true, MaxAttempts: 1}}
 	for i, id := range []yarn.NodeID{{Host: "sim-01", Port: 1}, {Host: "sim-01", Port: 2}, {Host: "sim-010", Port: 1},
 		{Host: "sim-02.east", Port: 1}, {Host: "sim-02.west", Port: 1}, {Host: "sim-03.east", Port: 1},
