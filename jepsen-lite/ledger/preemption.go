@@ -121,34 +121,41 @@ func (l *warnings) auditWarning(a *app, c *container, w *warning) {
 }
 
 // aboveGuarantee checks that a queue keeps its guarantee after all its warned containers have
-// ended: S18. If the queue uses more than its guarantee of one resource, it may lose some of
-// another resource of which it uses less. Warnings inside the queue do not count, nor does later,
-// which the queue reserved after the decision about the container.
-func (l *warnings) aboveGuarantee(a *app, c *container, warnings []warning, later yarn.Resource, what string) {
+// ended: S18. Warnings inside the queue do not count. The queue may have made the reservations of the
+// size made after the decision about the container, or in place of others of that size.
+func (l *warnings) aboveGuarantee(a *app, c *container, warnings []warning, made yarn.Resource, what string) {
 	label := l.nodes.list[c.node].label
 	keep := l.queues.guarantee(a.queue, label)
 	used, _ := l.queues.sum(a.queue, label)
 	between, held := l.betweenQueues(warnings, a.queue, label)
-	used = used.Sub(held).Sub(later)
+	used = used.Sub(held)
 	for _, lost := range l.preemptedNow { // a queue of a higher priority may take reservations below the guarantee
 		if l.queues.preemption.ByPriority && lost.reservation && lost.leaf == a.queue && lost.label == label {
 			used = used.Add(lost.size)
 		}
 	}
-	left := used.Sub(l.sizesOf(between, a.queue, label))
-	tooMuch, below := false, false
+	loses := l.sizesOf(between, a.queue, label)
+	if !l.mayLose(used, loses, keep) && !l.mayLose(used.Sub(made), loses, keep) {
+		l.violate("S18", a.life(l.nouns, c),
+			"%s %s, and %s uses %s of the %s that it is guaranteed%s, %s when all has ended that was warned",
+			a.id(c.attempt, c.number), what, l.queues.list[a.queue].path, used, keep, ofPartition(label), used.Sub(loses))
+	}
+}
+
+// mayLose reports whether a queue may lose some of what it uses, and keeps its guarantee. If it uses
+// more than its guarantee of one resource, it may lose some of another resource of which it uses less.
+func (l *warnings) mayLose(used, loses, keep yarn.Resource) bool {
+	tooMuch := false
 	for k := range used {
 		if k != yarn.Memory && !l.dominant {
 			break
 		}
+		if used[k] >= keep[k] && used[k]-loses[k] < keep[k] {
+			return false
+		}
 		tooMuch = tooMuch || used[k] > keep[k]
-		below = below || used[k] >= keep[k] && left[k] < keep[k]
 	}
-	if !tooMuch || below {
-		l.violate("S18", a.life(l.nouns, c),
-			"%s %s, and %s uses %s of the %s that it is guaranteed%s, %s when all has ended that was warned",
-			a.id(c.attempt, c.number), what, l.queues.list[a.queue].path, used, keep, ofPartition(label), left)
-	}
+	return tooMuch
 }
 
 // betweenQueues returns the warnings that are not inside a queue. held is what the queue has
@@ -251,8 +258,8 @@ func (l *warnings) preempted(a *app, c *container, at int) {
 	case l.queues.preemption.Reserves && !w.withinQueue():
 		// these may take below the guarantee later
 		ranked := func(w warning) bool { return w.cause == yarn.PreemptQueuePriority }
-		later := l.reservations.madeInRound(a.queue, l.nodes.list[c.node].label) // a round first decides who ends
-		l.aboveGuarantee(a, c, slices.DeleteFunc(slices.Clone(l.list), ranked), later, "is preempted")
+		made := l.reservations.madeInRound(a.queue, l.nodes.list[c.node].label)
+		l.aboveGuarantee(a, c, slices.DeleteFunc(slices.Clone(l.list), ranked), made, "is preempted")
 	case !l.queues.preemption.Reserves && l.queues.onlyByGuarantee():
 		l.usesTooMuch(a, c, "is preempted")
 	}
