@@ -13,23 +13,29 @@ import (
 	"rmd/transport/hadoop/renewer"
 )
 
-// reader gives the ports the committed state.
-type reader struct {
+// Reader gives the ports the committed state.
+type Reader struct {
 	machine *fsm.Machine
 	current func(ctx context.Context) error
 }
 
+// NewReader returns a reader of a replica's state. current returns after the replica has applied what
+// was committed at the time of the call.
+func NewReader(machine *fsm.Machine, current func(ctx context.Context) error) Reader {
+	return Reader{machine, current}
+}
+
 // Fork implements frontend.Reader.
-func (r reader) Fork() *state.State {
+func (r Reader) Fork() *state.State {
 	st, _ := r.machine.Fork()
 	return st
 }
 
 // Current implements frontend.Reader.
-func (r reader) Current(ctx context.Context) error { return r.current(ctx) }
+func (r Reader) Current(ctx context.Context) error { return r.current(ctx) }
 
 // Watch returns a watch on the AM containers of the committed state.
-func (r reader) Watch() (launcher.Watch, error) {
+func (r Reader) Watch() (launcher.Watch, error) {
 	s, err := r.machine.Follow()
 	if err != nil {
 		return nil, err
@@ -38,7 +44,7 @@ func (r reader) Watch() (launcher.Watch, error) {
 }
 
 // WatchTokens returns a watch on the tokens of applications in the committed state.
-func (r reader) WatchTokens() (renewer.Watch, error) {
+func (r Reader) WatchTokens() (renewer.Watch, error) {
 	s, err := r.machine.Watch(0)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func TestMasterWatch(t *testing.T) {
 	key, size := yarn.SchedulerKey{Priority: 1}, yarn.NewResource(1024, 1)
 	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}})
-	w, err := (reader{machine: m}).Watch()
+	w, err := (Reader{machine: m}).Watch()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestTokenWatch(t *testing.T) {
 	}
 	apply(&event.ClusterInitialized{ClusterID: "c", ClusterTimestamp: 1, Level: event.Level},
 		&event.QueuesConfigured{Version: 1, Queues: []event.QueueDefinition{{Path: "root"}, {Path: "root.a", Leaf: true}}})
-	w, err := (reader{machine: m}).WatchTokens()
+	w, err := (Reader{machine: m}).WatchTokens()
 	if err != nil {
 		t.Fatal(err)
 	}

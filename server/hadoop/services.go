@@ -81,7 +81,7 @@ type Services struct {
 	conf   *hadoopconf.Config
 	files  *files
 	access *access.Access
-	read   reader
+	read   Reader
 	names  *token.Services
 	// security is how the ports authenticate callers.
 	security ports.Security
@@ -107,7 +107,7 @@ func Open(cfg Config) (*Services, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hadoop's files: %w", err)
 	}
-	f := &Services{cfg: cfg, conf: conf, read: reader{cfg.Machine, cfg.Current},
+	f := &Services{cfg: cfg, conf: conf, read: NewReader(cfg.Machine, cfg.Current),
 		leads: make(chan leadership.Leadership, 16)}
 	f.names = token.NewServices(conf.Value("hadoop.security.token.service.use_ip", "true") != "false", nil)
 	owner := ""

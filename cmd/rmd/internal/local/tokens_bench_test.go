@@ -12,10 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/fsm"
 	"rmd/fsm/apptoken"
-	"rmd/fsm/event"
-	"rmd/fsm/state"
 	"rmd/internal/growth"
 	"rmd/internal/job"
 	"rmd/internal/quantile"
@@ -23,6 +20,7 @@ import (
 	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/server"
+	"rmd/server/hadoop"
 	"rmd/transport/hadoop/renewer"
 	"rmd/transport/hadoop/token"
 	"rmd/yarn"
@@ -117,7 +115,7 @@ func submitWithTokens(b *testing.B, do func(input.Input) input.Reply, lead *serv
 
 // renew runs a renewer at the leader until the returned function is called.
 func renew(b *testing.B, lead *server.Replica, nn *nameNodes, perSecond int) (stop func()) {
-	cfg := renewer.Config{Logger: hclog.NewNullLogger(), Submitter: lead.Forwarder(), Reader: tokenReader{lead.Machine()},
+	cfg := renewer.Config{Logger: hclog.NewNullLogger(), Submitter: lead.Forwarder(), Reader: hadoop.NewReader(lead.Machine(), isCurrent),
 		Services: nn, Final: func(error) bool { return false }, PerSecond: perSecond,
 		Job: job.New(time.Now).Job(job.Tokens)}
 	cfg.Defaults()
@@ -137,6 +135,9 @@ func renew(b *testing.B, lead *server.Replica, nn *nameNodes, perSecond int) (st
 		<-ended
 	}
 }
+
+// isCurrent says that the leader has applied what it has committed.
+func isCurrent(context.Context) error { return nil }
 
 // nameNodes renew each token first so that it is due at its turn after begin, and then for a day.
 type nameNodes struct {
@@ -174,43 +175,6 @@ func (*nameNodes) Prepare(context.Context, token.Token, []byte) error { return n
 
 // Fetch implements renewer.Services.
 func (*nameNodes) Fetch(context.Context, string) ([]token.Token, error) { return nil, nil }
-
-// tokenReader reads the committed state of a replica.
-type tokenReader struct{ machine *fsm.Machine }
-
-// Fork implements renewer.Reader.
-func (r tokenReader) Fork() *state.State {
-	st, _ := r.machine.Fork()
-	return st
-}
-
-// Current implements renewer.Reader.
-func (tokenReader) Current(context.Context) error { return nil }
-
-// WatchTokens implements renewer.Reader.
-func (r tokenReader) WatchTokens() (renewer.Watch, error) {
-	s, err := r.machine.Watch(0)
-	if err != nil {
-		return nil, err
-	}
-	return tokenWatch{s}, nil
-}
-
-// tokenWatch skips batches that do not concern tokens of applications.
-type tokenWatch struct{ *fsm.Subscription }
-
-// Next implements renewer.Watch.
-func (w tokenWatch) Next(ctx context.Context) error {
-	for {
-		b, err := w.Subscription.Next(ctx)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(b.Events, func(e event.Event) bool { return slices.Contains(apptoken.Kinds, e.Kind()) }) {
-			return nil
-		}
-	}
-}
 
 // asker is an ApplicationMaster that wants one container at a time.
 type asker struct {
