@@ -93,8 +93,9 @@ type driver struct {
 	changes  int    // of the queue configuration
 	raising  bool   // an upgrade was finalized, or its outcome is unknown
 	executed []result.Step
-	moved    int // containers that had started or ended when still was last called
-	movedAt  time.Time
+	// The time of the last progress, and what the checker had counted then.
+	moved, preempted int
+	movedAt          time.Time
 	// lateSince is when something was found overdue; zero if nothing is.
 	lateSince time.Time
 }
@@ -143,13 +144,14 @@ const (
 	leaderTime = 10 * election
 	stepTime   = 2 * time.Minute
 	drainTime  = 30 * time.Minute // for all remaining work
-	stallTime  = 2 * time.Minute  // without a container that starts or ends
+	stallTime  = 2 * time.Minute  // without progress
 )
 
-// sinceProgress returns the time since a container last started or ended.
+// sinceProgress returns the time since more containers than ever had started, or more applications
+// ended.
 func (d *driver) sinceProgress() time.Duration {
-	if n := d.w.check.Moved(); n != d.moved || d.movedAt.IsZero() {
-		d.moved, d.movedAt = n, time.Now()
+	if n := d.w.check.Moved(); n > d.moved || d.movedAt.IsZero() {
+		d.moved, d.movedAt, d.preempted = n, time.Now(), d.w.check.Preempted()
 	}
 	return time.Since(d.movedAt)
 }
@@ -176,7 +178,7 @@ func (d *driver) awaitRecovery() (leads, step time.Duration) {
 	step = time.Since(begin)
 	terms, installs := w.check.Terms(), w.net.CountInstalls()
 	defer func() { w.checkCalm(terms, installs) }()
-	d.movedAt = time.Now()
+	d.movedAt = time.Time{}
 	for ; ; time.Sleep(100 * time.Millisecond) {
 		if time.Since(begin) > checker.WarningMax {
 			w.check.Overdue()

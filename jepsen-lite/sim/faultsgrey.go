@@ -104,11 +104,18 @@ func (d *driver) refuseEntry() {
 	}
 	d.note("%s proposes an entry that the others refuse", old.id)
 	newer := (&event.Batch{Level: nextLevel, Sequence: ^uint64(0)}).Encode()
+	given := make(chan struct{}) // up by the leader
 	go func() {
+		defer close(given)
 		l.owner.MarkGoroutine()
-		l.cluster.Propose(newer)
+		_, _, _ = l.cluster.Propose(newer).Wait()
 	}()
-	time.Sleep(100 * time.Millisecond) // until the entry is in the log
+	// A write that comes before the entry proves nothing. The next fault may take the disk of one of the
+	// others, and would then leave no majority that can store what a majority has.
+	select {
+	case <-given:
+	case <-time.After(greyMax()):
+	}
 	if d.writesGoOn(fmt.Sprintf("the others refuse an entry of %s", old.id)) {
 		w.check.Achieved("entry refused")
 	}

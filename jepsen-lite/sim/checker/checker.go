@@ -230,11 +230,19 @@ func (c *Checker) Terms() int {
 	return c.counts.Terms
 }
 
-// Moved counts the containers that have started or ended.
+// Moved counts the containers that have started and were not preempted, and the applications that
+// have ended. A container that starts and is preempted, again and again, brings nothing further.
 func (c *Checker) Moved() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.counts.Allocated + c.counts.Fulfilled + c.counts.Over
+	return c.counts.Allocated + c.counts.Fulfilled + c.counts.Over - c.counts.Preempted
+}
+
+// Preempted counts the containers that were preempted.
+func (c *Checker) Preempted() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts.Preempted
 }
 
 // Running counts the applications that have not ended.

@@ -21,13 +21,18 @@ func Find(st *state.State, eager bool) (victim yarn.ApplicationID, locked bool) 
 	if runsTasks(st) || wouldStart(st, eager) {
 		return victim, false
 	}
+	return Victim(st)
+}
+
+// Victim returns an application whose AM runs and waits for containers; found is false if there is none.
+func Victim(st *state.State) (victim yarn.ApplicationID, found bool) {
 	st.Asks.Each(func(_ state.AskSlot, k *state.Ask) bool {
 		if a := st.Apps.Get(k.App); k.Count > 0 && a.AttemptState == state.AttemptRegistered {
-			victim, locked = a.ID, true
+			victim, found = a.ID, true
 		}
-		return !locked
+		return !found
 	})
-	return victim, locked
+	return victim, found
 }
 
 // runsTasks reports whether a node runs a task, or an AM that has not registered. Such a container
