@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDifferencesAreListed checks that each imitation of the twin test, in its code and in its
-// description, and each difference in the table of quotas, is an intended difference that users can
+// TestDifferencesAreListed checks that each imitation of the twin test, in its code or as a setting
+// that its description names, and each difference in the table of quotas, is an intended difference that users can
 // read about.
 func TestDifferencesAreListed(t *testing.T) {
 	listed := map[string]bool{}
@@ -22,18 +22,14 @@ func TestDifferencesAreListed(t *testing.T) {
 			t.Errorf("%s: docs/design/differences-from-yarn.md has no row %q", where, name)
 		}
 	}
-	described := map[string]bool{}
-	for _, cell := range firstCells(t, "../docs/development/twin.md") {
+	settings := firstCells(t, "../docs/development/twin.md")
+	for _, cell := range settings {
 		for _, name := range strings.Split(cell, ", ") {
-			described[name] = true
 			check("docs/development/twin.md", name)
 		}
 	}
 	for name, file := range imitations(t) {
 		check(file, name)
-		if !described[name] {
-			t.Errorf("%s: docs/development/twin.md does not describe the imitation %q", file, name)
-		}
 	}
 	for _, line := range strings.Split(read(t, quotaFile), "\n") {
 		if cells := strings.Split(line, "\t"); len(cells) > 2 {
@@ -41,8 +37,8 @@ func TestDifferencesAreListed(t *testing.T) {
 			check(quotaFile, name)
 		}
 	}
-	if len(listed) < 80 || len(described) < 40 {
-		t.Errorf("%d differences and %d imitations are read; a table has changed its form", len(listed), len(described))
+	if len(listed) < 80 || len(settings) < 10 {
+		t.Errorf("%d differences and %d settings are read; a table has changed its form", len(listed), len(settings))
 	}
 }
 
