@@ -45,8 +45,15 @@ func (t *AppTokens) code(c *codec.Coder) {
 }
 
 // TokenRenewed reports that the service of a token has renewed it. It ends at ExpiresMillis, in Unix
-// milliseconds.
+// milliseconds. Also has others that were renewed about the same time.
 type TokenRenewed struct {
+	Token         uint32
+	ExpiresMillis int64
+	Also          []TokenRenewal
+}
+
+// TokenRenewal is a further token of TokenRenewed, and its end.
+type TokenRenewal struct {
 	Token         uint32
 	ExpiresMillis int64
 }
@@ -98,6 +105,12 @@ func (*TokenFetchFailed) NewReply() Reply { return new(Done) }
 func (i *TokenRenewed) Code(c *codec.Coder) {
 	c.U32(&i.Token)
 	c.I64(&i.ExpiresMillis)
+	if further(c, len(i.Also) > 0) {
+		codec.List(c, &i.Also, func(c *codec.Coder, r *TokenRenewal) {
+			c.U32(&r.Token)
+			c.I64(&r.ExpiresMillis)
+		})
+	}
 }
 
 // Code implements Input.

@@ -21,6 +21,8 @@ const (
 
 	// MaxAppTokens limits the tokens of an application that the cluster renews.
 	MaxAppTokens = 1000
+	// MaxRenewals limits the further tokens of TokenRenewed.
+	MaxRenewals = 1000
 
 	// MaxMillis is the largest time or duration, in milliseconds: 2,200 years. The sum of any two
 	// does not overflow.
@@ -155,6 +157,8 @@ var limits = map[string]limit{
 	"AppToken.Password":                upTo(MaxText),
 	"AppToken.MaxMillis":               millis,
 	"TokenRenewed.ExpiresMillis":       millis,
+	"TokenRenewed.Also":                upTo(MaxRenewals),
+	"TokenRenewal.ExpiresMillis":       millis,
 	"TokenCallFailed.AgainMillis":      millis,
 	"TokenCallFailed.Why":              start(4 << 10),
 	"TokensFetched.List":               upTo(MaxAppTokens),

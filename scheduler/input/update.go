@@ -64,7 +64,7 @@ type SizeOrder struct {
 }
 
 // further starts a part that a later version adds at the end of a message. The part is left out if
-// it is empty, so that an older replica can read the message. No message has such a part yet.
+// it is empty, so that an older replica can read the message.
 func further(c *codec.Coder, has bool) bool {
 	if c.Decoding() {
 		return c.Err() == nil && c.Rest() > 0

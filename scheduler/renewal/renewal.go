@@ -51,7 +51,10 @@ func tokensOf(list []input.AppToken) []event.AppToken {
 func (p Plan) Input(in input.Input) input.Reply {
 	switch in := in.(type) {
 	case *input.TokenRenewed:
-		p.renewed(in)
+		p.renewed(in.Token, in.ExpiresMillis)
+		for _, t := range in.Also {
+			p.renewed(t.Token, t.ExpiresMillis)
+		}
 	case *input.TokenCallFailed:
 		p.callFailed(in)
 	case *input.TokenCancelled:
@@ -66,17 +69,16 @@ func (p Plan) Input(in input.Input) input.Reply {
 	return in.NewReply()
 }
 
-func (p Plan) renewed(in *input.TokenRenewed) {
-	t := p.ledger().Token(in.Token)
+func (p Plan) renewed(token uint32, expiresMillis int64) {
+	t := p.ledger().Token(token)
 	if t == nil || t.Phase != apptoken.New && t.Phase != apptoken.Kept {
 		return
 	}
-	if in.ExpiresMillis <= p.NowMillis {
+	if expiresMillis <= p.NowMillis {
 		p.failed(t, false, p.NowMillis+minuteMillis, "the service says that the token has ended; compare the clocks")
 		return
 	}
-	p.Emit(&event.TokenRenewed{Token: in.Token, EndMillis: in.ExpiresMillis,
-		NextMillis: Next(p.NowMillis, in.ExpiresMillis)})
+	p.Emit(&event.TokenRenewed{Token: token, EndMillis: expiresMillis, NextMillis: Next(p.NowMillis, expiresMillis)})
 	p.start(t.Apps)
 }
 

@@ -443,6 +443,19 @@ func TestClockBehind(t *testing.T) {
 	}
 }
 
+// TestRenewalsOfManyTokens: one report has the renewals of many tokens, some of which have gone since.
+func TestRenewalsOfManyTokens(t *testing.T) {
+	w := newWorld(t)
+	w.tokens(hdfs(1), hdfs(2), hdfs(3))
+	w.do(&input.TokenRenewed{Token: 1, ExpiresMillis: w.now + hour, Also: []input.TokenRenewal{
+		{Token: 2, ExpiresMillis: w.now + 2*hour}, {Token: 9, ExpiresMillis: w.now + hour}, {Token: 3, ExpiresMillis: w.now}}})
+	for token, end := range map[uint32]int64{1: w.now + hour, 2: w.now + 2*hour, 3: 0} {
+		if got := w.st.AppTokens.Token(token); got.EndMillis != end || (got.Phase == apptoken.Kept) != (end > 0) {
+			t.Errorf("token %d is %s and ends at %d, want %d", token, got.Phase, got.EndMillis, end)
+		}
+	}
+}
+
 // TestRandomLives compares random lives of tokens with what must always hold.
 func TestRandomLives(t *testing.T) {
 	for seed := range uint64(20) {

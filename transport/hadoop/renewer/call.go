@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"rmd/fsm/apptoken"
 	"rmd/fsm/state"
@@ -12,18 +11,18 @@ import (
 	"rmd/transport/hadoop/token"
 )
 
-// serve makes the call that a token needs and reports its result.
-func (r *Renewer) serve(ctx context.Context, st *state.State, t *apptoken.Token) {
+// serve makes the call that a token needs. It returns what reports the result.
+func (r *Renewer) serve(ctx context.Context, st *state.State, t *apptoken.Token) (report func()) {
 	waits := t.Phase == apptoken.New
 	in, err := r.call(ctx, st, t, waits)
 	if ctx.Err() != nil {
-		return // another leader makes the call again
+		return nil // another leader makes the call again
 	}
 	if t.Phase == apptoken.Lost && err != nil {
 		r.cfg.Logger.Warn("lost token is not replaced", "token", t.Number, "service", t.Service, "error", err)
 		r.putOff(t)
 		_ = r.cfg.Job.Done(err)
-		return
+		return nil
 	}
 	if err != nil {
 		final := errors.Is(err, errOwn) || r.cfg.Final(err)
@@ -34,19 +33,9 @@ func (r *Renewer) serve(ctx context.Context, st *state.State, t *apptoken.Token)
 	}
 	_ = r.cfg.Job.Done(err)
 	if t.Phase == apptoken.Kept || t.Phase == apptoken.Ending {
-		r.gather(ctx, r.leftOf(t))
+		return func() { r.reportLater(ctx, in, r.leftOf(t)) }
 	}
-	r.report(ctx, in)
-}
-
-// gather waits for the moment at which the results of all calls of its time are reported. It does not
-// wait for a token with so little time left that the report could come too late.
-func (r *Renewer) gather(ctx context.Context, left time.Duration) {
-	now := r.cfg.Now()
-	pause := now.Truncate(r.cfg.Gather).Add(r.cfg.Gather).Sub(now)
-	if pause <= left/4 {
-		wait(ctx, pause)
-	}
+	return func() { r.report(ctx, in) }
 }
 
 // putOff remembers that a lost token could not be replaced.
@@ -164,23 +153,23 @@ func (r *Renewer) fetch(ctx context.Context, user string) (*input.TokensFetched,
 }
 
 // fetchFirst gets the first token of the file system for an application that has none.
-func (r *Renewer) fetchFirst(ctx context.Context, st *state.State, h *apptoken.Holder) {
+func (r *Renewer) fetchFirst(ctx context.Context, st *state.State, h *apptoken.Holder) (report func()) {
 	id := idOf(st, h.App)
 	limited, cancel := context.WithTimeout(ctx, r.timeout(h.Waits))
 	defer cancel()
 	in, err := r.fetch(limited, userOf(st, h.App))
 	if ctx.Err() != nil {
-		return
+		return nil
 	}
 	_ = r.cfg.Job.Done(err)
 	if err != nil {
 		r.cfg.Logger.Warn("no token of the file system", "application", id, "error", err)
-		r.report(ctx, &input.TokenFetchFailed{App: id, AgainMillis: r.again(h.Failures, h.Waits, noLimit).Milliseconds(),
-			Why: "Failed to get a token of the file system: " + err.Error()})
-		return
+		failed := &input.TokenFetchFailed{App: id, AgainMillis: r.again(h.Failures, h.Waits, noLimit).Milliseconds(),
+			Why: "Failed to get a token of the file system: " + err.Error()}
+		return func() { r.report(ctx, failed) }
 	}
 	in.App = id
-	r.report(ctx, in)
+	return func() { r.report(ctx, in) }
 }
 
 // report hands a result to the planner. It tries until the leadership ends: the call must not be

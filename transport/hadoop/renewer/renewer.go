@@ -66,9 +66,9 @@ type Config struct {
 	// Pause is the shortest time between two looks at the state: the results of many calls come at
 	// once.
 	Pause time.Duration
-	// Gather is how long the result of a call for which nobody waits may wait for others. The leader
-	// commits those together: as many commits as tokens would delay those for ApplicationMasters
-	// (BenchmarkAskBesideTokens). With a second, each commit would be so large that it delays them more.
+	// Gather is how long the result of a call for which nobody waits may wait for others, and the time
+	// between two looks at what becomes due by time. The renewals of that time are one input: as many
+	// inputs as tokens would delay those of ApplicationMasters (BenchmarkAskBesideTokens).
 	Gather time.Duration
 	// Now returns the current time.
 	Now func() time.Time
@@ -86,11 +86,14 @@ type Renewer struct {
 	cfg   Config
 	woken chan struct{} // has an element if tokens have changed or a call has ended since the last look
 
-	mu    sync.Mutex
-	calls map[key]struct{}     // in progress
-	next  map[string]time.Time // when the next call to a service may begin
-	lost  map[uint32]setback   // lost tokens whose replacement has failed in this term, by number
-	wg    sync.WaitGroup
+	groups groups
+
+	mu     sync.Mutex
+	calls  map[key]struct{}     // in progress, until their results are reported
+	active int                  // of the calls, those that have no result yet
+	next   map[string]time.Time // when the next call to a service may begin
+	lost   map[uint32]setback   // lost tokens whose replacement has failed in this term, by number
+	wg     sync.WaitGroup
 }
 
 // setback says when to try again, after a number of failures in a row.
@@ -188,7 +191,8 @@ func (r *Renewer) follow(ctx context.Context) error {
 	go func() { failed <- r.listen(watching, w) }()
 	defer func() { cancel(); <-failed }()
 	for ctx.Err() == nil {
-		next := time.NewTimer(r.look(ctx, r.cfg.Reader.Fork()))
+		// Nobody waits for what becomes due by time, and a look reads all tokens.
+		next := time.NewTimer(max(r.look(ctx, r.cfg.Reader.Fork()), r.cfg.Gather))
 		select {
 		case <-r.woken:
 		case <-next.C:
@@ -229,7 +233,7 @@ func (r *Renewer) look(ctx context.Context, st *state.State) time.Duration {
 	next := now.Add(lookMost)
 	due := r.due(st, now, &next)
 	for _, t := range due {
-		next = earlier(next, r.begin(key{token: t.Number}, t.Service, now, func() { r.serve(ctx, st, t) }))
+		next = earlier(next, r.begin(key{token: t.Number}, t.Service, now, func() func() { return r.serve(ctx, st, t) }))
 	}
 	for h := range st.AppTokens.Holders() {
 		switch at := time.UnixMilli(h.FetchMillis); {
@@ -237,7 +241,7 @@ func (r *Renewer) look(ctx context.Context, st *state.State) time.Duration {
 		case at.After(now):
 			next = earlier(next, at)
 		default:
-			next = earlier(next, r.begin(key{app: h.App}, "", now, func() { r.fetchFirst(ctx, st, h) }))
+			next = earlier(next, r.begin(key{app: h.App}, "", now, func() func() { return r.fetchFirst(ctx, st, h) }))
 		}
 	}
 	return next.Sub(now)
@@ -302,11 +306,12 @@ func (r *Renewer) replaceable(t *apptoken.Token) bool {
 }
 
 // begin begins a call unless it is in progress, or there are too many calls, or too many of a
-// service. It returns when to try again if the service has had too many.
-func (r *Renewer) begin(k key, service string, now time.Time, call func()) (again time.Time) {
+// service. It returns when to try again if the service has had too many. The call returns what reports
+// its result, or nil.
+func (r *Renewer) begin(k key, service string, now time.Time, call func() (report func())) (again time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, busy := r.calls[k]; busy || len(r.calls) >= r.cfg.Policy.ThreadsMax {
+	if _, busy := r.calls[k]; busy || r.active >= r.cfg.Policy.ThreadsMax {
 		return now.Add(lookMost)
 	}
 	if at := r.next[service]; now.Before(at) {
@@ -320,14 +325,30 @@ func (r *Renewer) begin(k key, service string, now time.Time, call func()) (agai
 		}
 	}
 	r.calls[k] = struct{}{}
+	r.active++
 	r.wg.Go(func() {
-		call()
+		report := call()
+		r.returned()
+		if report != nil {
+			report()
+		}
 		r.mu.Lock()
 		delete(r.calls, k)
 		r.mu.Unlock()
 		r.wake()
 	})
 	return now.Add(lookMost)
+}
+
+// returned records that a call has a result. Others may wait for its place.
+func (r *Renewer) returned() {
+	r.mu.Lock()
+	full := r.active == r.cfg.Policy.ThreadsMax
+	r.active--
+	r.mu.Unlock()
+	if full {
+		r.wake()
+	}
 }
 
 func earlier(a, b time.Time) time.Time {

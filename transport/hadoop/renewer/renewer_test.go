@@ -121,6 +121,9 @@ func (w *world) Do(_ context.Context, req input.Request) (input.Reply, uint64, e
 	switch in := req.Input.(type) {
 	case *input.TokenRenewed:
 		w.apply(&event.TokenRenewed{Token: in.Token, EndMillis: in.ExpiresMillis, NextMillis: in.ExpiresMillis - 1})
+		for _, t := range in.Also {
+			w.apply(&event.TokenRenewed{Token: t.Token, EndMillis: t.ExpiresMillis, NextMillis: t.ExpiresMillis - 1})
+		}
 	case *input.TokenCallFailed:
 		w.apply(&event.TokenCallFailed{Token: in.Token, Final: in.Final,
 			NextMillis: w.now.UnixMilli() + in.AgainMillis, Why: in.Why})
@@ -220,6 +223,40 @@ func TestRenewsAFewAtATimeAndEachOnce(t *testing.T) {
 	}
 }
 
+// TestRenewalsAreReportedTogether: the next renewals of many tokens, for which nobody waits, are a few
+// inputs. They do not keep others from being called.
+func TestRenewalsAreReportedTogether(t *testing.T) {
+	var all []event.AppToken
+	for n := range 100 {
+		all = append(all, hdfs(n))
+	}
+	w := newWorld(t, all...)
+	w.r.cfg.PerSecond = 1000
+	renewed := func(times int) func() bool {
+		return func() bool {
+			n := 0
+			for token := range w.st.AppTokens.Tokens() {
+				if token.EndMillis == w.now.Add(time.Hour).UnixMilli() && w.renewed[string(token.Identifier)] == times {
+					n++
+				}
+			}
+			return n == len(all)
+		}
+	}
+	w.lead(renewed(1))
+	if n := len(w.inputs); n != len(all) {
+		t.Errorf("%d reports while the application waits, want one for each of %d tokens", n, len(all))
+	}
+	w.now, w.inputs = w.now.Add(50*time.Minute), nil
+	for token := range w.st.AppTokens.Tokens() {
+		w.apply(&event.TokenRenewed{Token: token.Number, EndMillis: token.EndMillis, NextMillis: w.now.UnixMilli()})
+	}
+	w.lead(renewed(2))
+	if n := len(w.inputs); n > len(all)/5 {
+		t.Errorf("%d reports of %d renewals", n, len(all))
+	}
+}
+
 // TestNothingAfterTheLeadership: a call that ends with the leadership reports nothing, and the next
 // leader makes it again.
 func TestNothingAfterTheLeadership(t *testing.T) {
@@ -285,7 +322,7 @@ func TestRateOfAService(t *testing.T) {
 	begun := func(service string) (n int) {
 		for range 100 {
 			at := len(w.r.calls)
-			w.r.begin(key{token: uint32(1000 + at)}, service, w.now, func() { <-w.hold })
+			w.r.begin(key{token: uint32(1000 + at)}, service, w.now, func() func() { <-w.hold; return nil })
 			n += len(w.r.calls) - at
 		}
 		return n
