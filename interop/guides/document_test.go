@@ -51,7 +51,7 @@ func TestAgrees(t *testing.T) {
 		{"healthy leader rm1 (term 2)", "degraded leader rm1 (term 2)", false},
 		{"rm1  10.0.0.11:8034  leader  yes  4  0  -  1.0.0  3",
 			"rm1  10.0.0.11:8034  follower  yes  10  1  8ms  1.0.0  3", true},
-		{"before.snap: index 6, 1KiB", "before.snap: index 12, 929B", true},
+		{"before.snap: index 6, 1 KiB", "before.snap: index 12, 929 B", true},
 		{"listens on: …, done", "listens on: 8034, 8088, done", true},
 	} {
 		if got := Agrees(textLines(c.shown), textLines(c.printed)); got != c.agree {

@@ -20,7 +20,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{12,}\b`), "id"},
 	{regexp.MustCompile(`\d[\d,.:_]*\d|\d`), "0"},
 	{regexp.MustCompile(`0(ns|µs|ms|s|m|h|d)\b`), "0s"},
-	{regexp.MustCompile(`\b0(B|KiB|MiB)\b`), "0B"},
+	{regexp.MustCompile(`\b0 (B|KiB|MiB)\b`), "0B"},
 	{regexp.MustCompile(`(0s)+`), "0s"},
 	{regexp.MustCompile(`\(term 0, 0s\)`), "(term 0)"}, // a new leadership has no age
 	{regexp.MustCompile(`\s+`), " "},

@@ -110,7 +110,6 @@ func TestDocument(t *testing.T) {
 func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		Count(uint64(1234567)): "1,234,567", Count(-1234): "-1,234", Count(12): "12",
-		Bytes(512): "512B", Bytes(11 << 20): "11MiB", Bytes(3 << 29): "1.5GiB",
 		Span(242 * time.Second): "4m02s", Span(350 * time.Millisecond): "350ms", Span(192 * time.Minute): "3h12m",
 		Span(76 * time.Hour):       "3d04h",
 		Digest("9f1c0000000000e2"): "9f1c…e2", Percent(41.4): "41%", Percent(2.25): "2.2%",

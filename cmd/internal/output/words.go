@@ -15,23 +15,6 @@ func Count[N int | int32 | int64 | uint32 | uint64](n N) string { return thousan
 // Number formats a number without separators.
 func Number[N int | int32 | int64 | uint16 | uint32 | uint64](n N) string { return fmt.Sprint(n) }
 
-// Bytes formats a size in bytes: 512B, 11MiB, 1.5GiB.
-func Bytes(n uint64) string {
-	const unit = 1024
-	if n < unit {
-		return fmt.Sprintf("%dB", n)
-	}
-	v, names := float64(n)/unit, []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	i := 0
-	for v >= unit && i < len(names)-1 {
-		v, i = v/unit, i+1
-	}
-	if v < 10 {
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + names[i]
-	}
-	return fmt.Sprintf("%.0f%s", v, names[i])
-}
-
 // Span formats a duration with at most two units: 350ms, 12s, 4m02s, 3h12m, 3d04h.
 func Span(d time.Duration) string {
 	switch {

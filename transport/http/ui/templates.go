@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"rmd/internal/bytesize"
 	"rmd/internal/thousands"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/ui/plots"
@@ -37,7 +38,7 @@ var functions = template.FuncMap{
 	"pct":  format.Percent,
 	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": format.Word,
 	"plural": thousands.Count, "stale": staleness,
-	"dict": dict, "containerShort": format.ContainerShort, "bytes": format.Bytes, "tone": format.Tone,
+	"dict": dict, "containerShort": format.ContainerShort, "bytes": bytesize.Format, "tone": format.Tone,
 	"kinds": format.KindsOf, "safeURL": format.WebURL, "hex": format.ShortDigest, "equal": format.Equality,
 	"took": format.Took, "change": plots.ChangeText,
 	"part": func(share float64) string { return format.Percent(share * 100) },

@@ -139,23 +139,6 @@ func Word(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "
 // VerdictWord returns the status of a verdict in words.
 func VerdictWord(s string) string { return strings.ReplaceAll(Word(s), "-", " ") }
 
-// Bytes formats a number of bytes.
-func Bytes(v any) string {
-	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	i := 0
-	for n >= 1024 && i < len(units)-1 {
-		n, i = n/1024, i+1
-	}
-	if i == 0 || n >= 100 {
-		return strconv.FormatFloat(n, 'f', 0, 64) + " " + units[i]
-	}
-	return strconv.FormatFloat(n, 'f', 1, 64) + " " + units[i]
-}
-
 // Tone returns the CSS class for the badge of a state. The text of the badge has the same meaning.
 func Tone(s string) string {
 	switch s {

@@ -13,6 +13,7 @@ import (
 	"rmd/cmd/internal/output"
 	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/cmd/rmd/internal/command/work"
+	"rmd/internal/bytesize"
 	"rmd/internal/sleep"
 )
 
@@ -64,7 +65,7 @@ func memberDisk(m api.Member) string {
 	if m.DiskFull {
 		return "FULL"
 	}
-	return output.Bytes(m.DiskFree)
+	return bytesize.Format(m.DiskFree)
 }
 
 func memberVoter(m api.Member) string {

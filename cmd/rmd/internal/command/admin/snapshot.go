@@ -19,6 +19,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/internal/output"
 	"rmd/cmd/rmd/internal/command/verb"
+	"rmd/internal/bytesize"
 	"rmd/internal/exitcode"
 	"rmd/internal/thousands"
 	"rmd/snapshot"
@@ -84,7 +85,7 @@ func runSave(c *verb.Call) error {
 		return err
 	}
 	return verb.ShowDone(c, &client.Answer{Body: doc}, path, "%s: index %s, term %d, %s, digest %s", path,
-		output.Count(info.Index), info.Term, output.Bytes(uint64(info.Bytes)), digestText(info.Digest))
+		output.Count(info.Index), info.Term, bytesize.Format(info.Bytes), digestText(info.Digest))
 }
 
 // mayOverwrite refuses a snapshot without state, and one that would replace a snapshot of another
@@ -142,12 +143,12 @@ func snapshotInspect() verb.Verb {
 					{Name: "cluster id", Value: info.ClusterID},
 					{Name: "index", Value: output.Count(info.Index)}, {Name: "term", Value: output.Number(info.Term)},
 					{Name: "feature level", Value: output.Number(info.Level)},
-					{Name: "epoch", Value: output.Number(info.Epoch)}, {Name: "size", Value: output.Bytes(uint64(info.Bytes))},
+					{Name: "epoch", Value: output.Number(info.Epoch)}, {Name: "size", Value: bytesize.Format(info.Bytes)},
 					{Name: "digest", Value: digestText(info.Digest)}, {Name: "sha256", Value: info.SHA256},
 				}
 				for _, s := range info.Sections {
 					facts = append(facts, output.Fact{Name: "  " + s.Name,
-						Value: fmt.Sprintf("%s records, %s", output.Count(s.Records), output.Bytes(uint64(s.Bytes)))})
+						Value: fmt.Sprintf("%s records, %s", output.Count(s.Records), bytesize.Format(s.Bytes))})
 				}
 				return doc, facts, err
 			})
@@ -249,7 +250,7 @@ func snapshotList() verb.Verb {
 			}, Key: func(s api.Snapshot) float64 { return float64(s.Index) }, Right: true},
 			{Head: "TERM", Text: func(s api.Snapshot) string { return output.Number(s.Term) }, Right: true},
 			{Head: "SIZE", Text: func(s api.Snapshot) string {
-				return output.Bytes(uint64(s.Bytes))
+				return bytesize.Format(s.Bytes)
 			}, Key: func(s api.Snapshot) float64 { return float64(s.Bytes) }, Right: true},
 			{Head: "WHEN", Text: func(s api.Snapshot) string {
 				return output.Time(s.AtMillis)

@@ -22,6 +22,7 @@ import (
 	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/fsm"
 	"rmd/fsm/event"
+	"rmd/internal/bytesize"
 	"rmd/server"
 	"rmd/snapshot"
 )
@@ -120,7 +121,7 @@ func checkFacts(r offline.Report) []output.Fact {
 		{Name: "term", Value: output.Number(r.Term)},
 		{Name: "log", Value: fmt.Sprintf("entries %s to %s, last term %d", output.Count(r.First),
 			output.Count(r.Last), r.LastTerm)},
-		{Name: "store", Value: output.Bytes(uint64(max(r.StoreBytes, 0)))},
+		{Name: "store", Value: bytesize.Format(r.StoreBytes)},
 		{Name: "membership", Value: fmt.Sprintf("at index %d: voters %s", r.ConfIndex, strings.Join(r.Voters, ", "))},
 		{Name: "nonvoters", Value: strings.Join(r.Nonvoters, ", ")},
 	}

@@ -7,6 +7,7 @@ import (
 
 	"rmd/cmd/internal/output"
 	"rmd/cmd/rmd/internal/command/verb"
+	"rmd/internal/bytesize"
 	load "rmd/workload/hadoop"
 )
 
@@ -90,7 +91,7 @@ func writeBenchUse(b *strings.Builder, r *load.Result) {
 	fmt.Fprintf(b, "\n%-22s%12s%12s%10s%10s\n", "PROCESS", "CPU S", "CORES", "RSS", "BEFORE")
 	row := func(name string, p load.Process) {
 		fmt.Fprintf(b, "%-22s%12.2f%12.2f%10s%10s\n", output.Cut(name, 21), p.CPUSeconds, p.CPUSeconds/max(r.Seconds, 1e-9),
-			output.Bytes(uint64(p.RSSAfter)), output.Bytes(uint64(p.RSSBefore)))
+			bytesize.Format(p.RSSAfter), bytesize.Format(p.RSSBefore))
 	}
 	for _, p := range r.Processes {
 		row(fmt.Sprintf("%s %d", p.Name, p.PID), p)
@@ -104,7 +105,7 @@ func writeBenchUse(b *strings.Builder, r *load.Result) {
 		facts = append(facts, fmt.Sprintf("CPU per container %.1f µs", r.CPUPerContainer))
 	}
 	if r.BytesPer1000Nodes > 0 && r.Kind == load.Heartbeats {
-		facts = append(facts, "memory per 1,000 nodes "+output.Bytes(uint64(r.BytesPer1000Nodes)))
+		facts = append(facts, "memory per 1,000 nodes "+bytesize.Format(r.BytesPer1000Nodes))
 	}
 	if len(facts) > 0 {
 		fmt.Fprintf(b, "%s (all processes except the load generator)\n", strings.Join(facts, ", "))
