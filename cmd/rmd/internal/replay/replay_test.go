@@ -23,7 +23,7 @@ func TestDemo(t *testing.T) {
 	}
 	began := time.Now()
 	with, without, err := Run(t.Context(), Options{Trace: tr, Nodes: nodes, Without: true, Scheduling: "eager", AM: true,
-		Seed: 1, Replicas: 3,
+		Seed: 1, Replicas: 1,
 		Dir: t.TempDir(), Version: "test", Logger: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
