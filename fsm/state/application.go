@@ -22,7 +22,7 @@ func (s *Demand) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	s.Meta.NextApp = max(s.Meta.NextApp, e.App+1)
 	s.Meta.Submitted++
 	user := s.Names.Intern(&s.Meta, e.User)
-	slot, a := s.Apps.Alloc()
+	slot, a := table.Alloc(&s.Apps.Keyed.Table)
 	*a = App{
 		ID:   yarn.ApplicationID{ClusterTimestamp: s.Meta.ClusterTimestamp, Seq: e.App},
 		User: user, Queue: queue, Priority: e.Priority, State: yarn.AppSubmitted,
@@ -33,7 +33,7 @@ func (s *Demand) applicationSubmitted(e *event.ApplicationSubmitted) error {
 	a.SetDetails(AppDetails{Name: e.Name, Type: e.Type, Tags: e.Tags, Context: string(e.Context), AMPlaces: e.AMPlaces})
 	a.UserSlot = s.joinUser(queue, user)
 	s.changes.App(change.AppPhase, slot, a).AppState = a.State
-	s.Apps.Insert(slot)
+	table.InsertKeyed(&s.Apps.Keyed, slot)
 	s.fold(uint64(slot)<<32 | uint64(uint32(e.Priority)))
 	s.fold(uint64(queue)<<32 | uint64(user))
 	s.foldResource(e.AM)
@@ -139,12 +139,12 @@ func (s *State) applicationForgotten(e *event.ApplicationForgotten) error {
 	s.Placements.Drop(slot)
 	s.FormerQueues.Drop(slot)
 	if s.Preempted.Has(slot) {
-		s.Preempted.Release(slot)
+		table.Release(&s.Preempted.Table, slot)
 	}
 	s.Attempts.Forget(a.History)
 	s.setBlacklist(a, nil)
 	s.Names.Unretain(&s.Meta, a.User)
-	s.Apps.Release(slot)
+	table.ReleaseKeyed(&s.Apps.Keyed, slot)
 	s.Meta.EndedApps--
 	s.fold(uint64(slot))
 	return nil

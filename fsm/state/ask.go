@@ -60,7 +60,7 @@ func (s *Accounts) foldAsk(ask AskSlot, name NameSlot, e *event.AskChanged) {
 
 // addAsk adds an ask with count 0 at its position in key order.
 func (s *Demand) addAsk(app AppSlot, a *App, key yarn.SchedulerKey, size yarn.Resource) AskSlot {
-	slot, k := s.Asks.Alloc()
+	slot, k := table.Alloc(&s.Asks.Table)
 	*k = Ask{App: app, Key: key, Size: size, Relax: true, Entries: 1,
 		AM: a.AttemptState < AttemptRegistered && !a.Unmanaged}
 	s.enterAsk(slot, k, a)
@@ -128,7 +128,7 @@ func (s *Demand) dropAskIfIdle(slot AskSlot, a *App) {
 	}
 	s.leaveResize(s.Asks.Get(slot))
 	s.dropLocations(s.Asks.Mut(slot))
-	s.Asks.Release(slot)
+	table.Release(&s.Asks.Table, slot)
 }
 
 // dropAsks removes all asks of an application.
@@ -148,7 +148,7 @@ func (s *Demand) dropAsks(a *App) {
 		s.Gangs.Follow(&s.Meta, k)
 		s.leaveResize(k)
 		s.dropLocations(k)
-		s.Asks.Release(slot)
+		table.Release(&s.Asks.Table, slot)
 	}
 	a.Asks = 0
 }

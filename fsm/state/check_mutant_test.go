@@ -3,6 +3,8 @@ package state
 import (
 	"strings"
 	"testing"
+
+	"rmd/fsm/state/table"
 )
 
 // TestDanglingReferencesAreSeen checks that Check finds a dangling reference in each field that has
@@ -35,8 +37,8 @@ func TestDanglingReferencesAreSeen(t *testing.T) {
 		"node's reservation":           func(s *State) { s.Nodes.Mut(1).Reservation = nowhere },
 		"node's bans":                  func(s *State) { s.Nodes.Mut(1).ReservationBans = nowhere },
 		"node's applications":          func(s *State) { s.Nodes.Mut(1).NodeApplications = nowhere },
-		"ban's application":            func(s *State) { _, b := s.ReservationBans.Alloc(); b.App = nowhere },
-		"ban's next":                   func(s *State) { _, b := s.ReservationBans.Alloc(); b.App, b.Next = 1, nowhere },
+		"ban's application":            func(s *State) { _, b := table.Alloc(&s.ReservationBans.Table); b.App = nowhere },
+		"ban's next":                   func(s *State) { _, b := table.Alloc(&s.ReservationBans.Table); b.App, b.Next = 1, nowhere },
 		"request's next":               func(s *State) { s.Requests.Mut(1).Next = nowhere },
 		"oldest request":               func(s *State) { s.Meta.OldestRequest = nowhere },
 		"newest request":               func(s *State) { s.Meta.NewestRequest = nowhere },

@@ -88,14 +88,14 @@ func (s *Running) allocate(of event.Event, e *event.ContainerAllocated,
 
 // addContainer adds a container to the tables and lists. The caller updates the sums.
 func (s *Running) addContainer(app AppSlot, a *App, c Container, label LabelSlot) ContainerSlot {
-	slot, r := s.Containers.Alloc()
+	slot, r := table.Alloc(&s.Containers.Keyed.Table)
 	if label != 0 {
-		*s.AskedLabels.Place(slot) = label
+		*table.Place(&s.AskedLabels.Table, slot) = label
 	}
 	*r = c
 	r.App = app
 	r.State, r.AllocatedMillis = yarn.ContainerAllocated, s.Meta.NowMillis
-	s.Containers.Insert(slot)
+	table.InsertKeyed(&s.Containers.Keyed, slot)
 	r.NextApp = a.Containers
 	if a.Containers != 0 {
 		s.Containers.Mut(a.Containers).PrevApp = slot
@@ -218,7 +218,7 @@ func (s *Cluster) uncharge(c *Container) {
 func (s *Running) endContainer(slot ContainerSlot, c *Container, exit int32, text string) {
 	c.ExitStatus = exit
 	if text != "" {
-		id, n := s.Diagnostics.Alloc()
+		id, n := table.Alloc(&s.Diagnostics)
 		n.Text, c.Diagnostics = text, id
 	}
 	a := s.Apps.Mut(c.App)
@@ -311,15 +311,15 @@ func (s *Running) freeContainer(slot ContainerSlot, a *App) {
 		s.Containers.Mut(c.NextApp).PrevApp = c.PrevApp
 	}
 	if c.Diagnostics != 0 {
-		s.Diagnostics.Release(c.Diagnostics)
+		table.Release(&s.Diagnostics, c.Diagnostics)
 	}
 	if c.Resize != 0 {
-		s.Resizes.Release(c.Resize)
+		table.Release(&s.Resizes.Table, c.Resize)
 	}
 	if s.AskedLabels.Has(slot) {
-		s.AskedLabels.Release(slot)
+		table.Release(&s.AskedLabels.Table, slot)
 	}
-	s.Containers.Release(slot)
+	table.ReleaseKeyed(&s.Containers.Keyed, slot)
 }
 
 var _ = stored(1, part.Derived[State]{Part: part.Keyed(11, "containers",

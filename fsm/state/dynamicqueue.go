@@ -38,7 +38,7 @@ func (s *Demand) queueCreated(e *event.QueueCreated) error {
 	above := s.Queues.Mut(parent)
 	above.Children = append(slices.Clip(above.Children), slot)
 	s.DynamicQueues.SetIdle(&s.Meta, parent, 0)
-	d := s.DynamicQueues.Place(slot)
+	d := table.Place(&s.DynamicQueues.Table, slot)
 	s.DynamicQueues.Newest++
 	d.Number, d.CreatedMillis, d.IdleMillis = s.DynamicQueues.Newest, s.Meta.NowMillis, s.Meta.IdleNow()
 	s.DynamicQueues.Hash ^= s.DynamicQueues.HashOf(&s.Queues, slot)
@@ -134,7 +134,7 @@ func (s *State) removeDynamic(gone []bool) {
 // now lists it. The caller must call FindNewest afterwards.
 func (s *Accounts) endDynamic(slot QueueSlot) {
 	s.DynamicQueues.Hash ^= s.DynamicQueues.HashOf(&s.Queues, slot)
-	s.DynamicQueues.Release(slot)
+	table.Release(&s.DynamicQueues.Table, slot)
 }
 
 // linkDynamicQueues computes the fields that follow from dynamic queues, in a state from a

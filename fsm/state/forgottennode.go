@@ -37,7 +37,7 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	n := s.Nodes.Mut(e.Node)
 	s.dropNodeApplications(n)
 	if n.Removals != 0 {
-		s.Removable.Release(n.Removals)
+		table.Release(&s.Removable, n.Removals)
 	}
 	s.ReservationBans.FreeRoomChanged(&s.Meta, n)
 	s.forgetMasters(e.Node)
@@ -45,7 +45,7 @@ func (s *State) nodeForgotten(e *event.NodeForgotten) error {
 	s.Names.Unretain(&s.Meta, n.Host)
 	s.Names.Unretain(&s.Meta, n.RackID)
 	s.changes.Node(change.NodeChanged, e.Node)
-	s.Nodes.Release(e.Node)
+	table.ReleaseKeyed(&s.Nodes.Keyed, e.Node)
 	s.Meta.NodeChanges++
 	s.fold(uint64(e.Node)<<32 | uint64(e.ID.Port))
 	s.fold(table.Hash(e.ID.Host))

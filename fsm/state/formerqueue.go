@@ -22,7 +22,7 @@ func (s *State) QueueOf(a *App) string {
 func (s *State) leaveQueue(slot AppSlot) {
 	a := s.Apps.Mut(slot)
 	q := s.Queues.Get(a.Queue)
-	s.FormerQueues.Place(slot).Path = q.Path
+	table.Place(&s.FormerQueues.Table, slot).Path = q.Path
 	s.Queues.TallyGone(q.Parent, a)
 	a.Queue = 0
 }

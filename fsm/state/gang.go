@@ -66,7 +66,7 @@ func (s *Running) gangDeclared(e *event.GangDeclared) error {
 		}
 	}
 	s.Gangs.Drop(slot)
-	*s.Gangs.Place(slot) = Gang{Spec: e.Gang}
+	*table.Place(&s.Gangs.Table, slot) = Gang{Spec: e.Gang}
 	s.changes.App(change.GangPhase, slot, a).GangState = GangAsking
 	s.fold(uint64(slot))
 	s.fold(table.Hash(e.Gang.String()))
@@ -120,7 +120,7 @@ func (s *Running) gangReserved(e *event.GangReserved) error {
 	}
 	s.Meta.NextReservation = e.Reservation
 	a.NextNumber = e.Number
-	slot, r := s.Reservations.Alloc()
+	slot, r := table.Alloc(&s.Reservations.Keyed.Table)
 	*r = Reservation{Number: e.Reservation, App: app, Key: k.Key, Node: e.Node, Attempt: a.Attempt,
 		Container: e.Number, MadeMillis: s.Meta.NowMillis, Members: e.Members}
 	s.Gangs.Mut(app).ExpectedMillis = e.ExpectedMillis

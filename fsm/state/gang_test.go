@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -180,14 +181,14 @@ func TestDigestTellsGangsApart(t *testing.T) {
 // TestDamagedGangsAreSeen damages a gang for every rule of CheckGangs.
 func TestDamagedGangsAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, g *Gang){
-		"no application": func(s *State, g *Gang) { *s.Gangs.Place(99) = *g },
+		"no application": func(s *State, g *Gang) { *table.Place(&s.Gangs.Table, 99) = *g },
 		"bounds":         func(_ *State, g *Gang) { g.Spec.Count = 0 },
 		"state":          func(_ *State, g *Gang) { g.State = GangAsking },
 		"unknown state":  func(_ *State, g *Gang) { g.State = GangOver + 1 },
 		"starts":         func(_ *State, g *Gang) { g.Left = 1 },
 		"since":          func(_ *State, g *Gang) { g.SinceMillis = 0 },
 		"unbound":        func(_ *State, g *Gang) { g.Bound = false },
-		"reservation":    func(s *State, _ *Gang) { s.Gangs.Release(s.Apps.Find(1)) },
+		"reservation":    func(s *State, _ *Gang) { table.Release(&s.Gangs.Table, s.Apps.Find(1)) },
 	} {
 		s := ganged(t)
 		apply(t, s, gangReserved(1, 1, 1, 2))

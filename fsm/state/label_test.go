@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/internal/growth"
 	"rmd/yarn"
 )
@@ -269,7 +270,7 @@ func TestCheckSeesLabels(t *testing.T) {
 			s.LabelledHosts.Put(yarn.NodeID{Host: "h7"}, 1)
 			s.LabelledHosts.Mut(2).Label = 0
 		},
-		"a label of no container": func(s *State) { *s.AskedLabels.Place(40) = 1 },
+		"a label of no container": func(s *State) { *table.Place(&s.AskedLabels.Table, 40) = 1 },
 	} {
 		s := labelled(t)
 		apply(t, s, on("h1", "gpu"), ask(1, k1, 2, 1), &event.AskLabelled{App: 1, Key: k1, Label: "gpu"},

@@ -20,7 +20,7 @@ func (s *Accounts) recordLarge(label LabelSlot, size yarn.Resource) {
 	}
 	slot := LargeSlot(label) + 1
 	if !s.LargeContainers.Has(slot) {
-		s.LargeContainers.Place(slot)
+		table.Place(&s.LargeContainers.Table, slot)
 	}
 	s.LargeContainers.Mut(slot).AtMillis = s.Meta.NowMillis
 	s.fold(uint64(slot)<<48 ^ uint64(s.Meta.NowMillis))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -150,7 +151,7 @@ func TestLargeIsInTheDigest(t *testing.T) {
 	a := roomy(t, true)
 	apply(t, a, asked(gb(4)))
 	b := a.Fork()
-	b.LargeContainers.Place(1).AtMillis = b.Meta.NowMillis
+	table.Place(&b.LargeContainers.Table, 1).AtMillis = b.Meta.NowMillis
 	apply(t, a, allocated(1, 1, k1, 1))
 	apply(t, b, allocated(1, 1, k1, 1))
 	if a.LargeContainers.AllocatedAt(0) != b.LargeContainers.AllocatedAt(0) || a.Digest() == b.Digest() {
@@ -163,8 +164,8 @@ func TestLargeIsInTheDigest(t *testing.T) {
 // allocated for a label that does not exist, or in the future.
 func TestDamagedLargeIsRefused(t *testing.T) {
 	for name, damage := range map[string]func(s *State){
-		"unknown label": func(s *State) { s.LargeContainers.Place(4).AtMillis = 1 },
-		"future":        func(s *State) { s.LargeContainers.Place(3).AtMillis = 5001 },
+		"unknown label": func(s *State) { table.Place(&s.LargeContainers.Table, 4).AtMillis = 1 },
+		"future":        func(s *State) { table.Place(&s.LargeContainers.Table, 3).AtMillis = 5001 },
 	} {
 		s := roomy(t, true)
 		damage(s)

@@ -3,6 +3,7 @@ package state
 import (
 	"testing"
 
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -20,7 +21,7 @@ func TestMaximumAllocation(t *testing.T) {
 	nodes := map[string]*Node{}
 	set := func(name string, now yarn.NodeState, mb, vcores int64) {
 		if nodes[name] == nil {
-			slot, n := s.Nodes.Alloc()
+			slot, n := table.Alloc(&s.Nodes.Keyed.Table)
 			_, nodes[name] = slot, n
 		}
 		n := nodes[name]

@@ -30,7 +30,7 @@ func (s *Running) containerLent(e *event.ContainerLent) error {
 		return err
 	}
 	if e.DeadlineMillis != event.NoLease {
-		*s.Leases.Place(slot) = Lease{Reservation: e.Reservation, DeadlineMillis: e.DeadlineMillis}
+		*table.Place(&s.Leases.Table, slot) = Lease{Reservation: e.Reservation, DeadlineMillis: e.DeadlineMillis}
 	}
 	s.fold(e.Reservation)
 	s.fold(uint64(e.DeadlineMillis))
@@ -44,7 +44,7 @@ func (s *Running) endLeases(r *Reservation) {
 		ended = append(ended, slot)
 	}
 	for _, slot := range ended {
-		s.Leases.Release(slot)
+		table.Release(&s.Leases.Table, slot)
 	}
 }
 

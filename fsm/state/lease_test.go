@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -133,10 +134,10 @@ func TestDigestTellsLeasesApart(t *testing.T) {
 // TestDamagedLeasesAreSeen damages a lease for every rule of CheckLeases.
 func TestDamagedLeasesAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, slot ContainerSlot, l *Lease){
-		"no container":       func(s *State, _ ContainerSlot, l *Lease) { *s.Leases.Place(99) = *l },
+		"no container":       func(s *State, _ ContainerSlot, l *Lease) { *table.Place(&s.Leases.Table, 99) = *l },
 		"reservation":        func(_ *State, _ ContainerSlot, l *Lease) { l.Reservation = 7 },
 		"deadline":           func(_ *State, _ ContainerSlot, l *Lease) { l.DeadlineMillis = event.NoLease },
-		"recalled, no lease": func(s *State, slot ContainerSlot, _ *Lease) { s.Leases.Release(slot) },
+		"recalled, no lease": func(s *State, slot ContainerSlot, _ *Lease) { table.Release(&s.Leases.Table, slot) },
 	} {
 		s := lending(t)
 		apply(t, s, lent(3, 9000), recall(3))

@@ -26,7 +26,7 @@ func (s *Demand) setLocation(ask AskSlot, name NameSlot, count int64, relax bool
 	if count == 0 {
 		return 0
 	}
-	slot, l := s.Locations.Alloc()
+	slot, l := table.Alloc(&s.Locations.Table)
 	*l = Location{Name: s.Names.Retain(name), Count: count, Relax: relax, Next: k.Locations, Ask: ask}
 	if k.Locations != 0 {
 		s.Locations.Mut(k.Locations).Prev = slot
@@ -60,7 +60,7 @@ func (s *Demand) dropLocation(k *Ask, slot LocationSlot) {
 	if l.Next != 0 {
 		s.Locations.Mut(l.Next).Prev = l.Prev
 	}
-	s.Locations.Release(slot)
+	table.Release(&s.Locations.Table, slot)
 	s.Names.Unretain(&s.Meta, l.Name)
 	k.Entries--
 }
@@ -71,7 +71,7 @@ func (s *Demand) dropLocations(k *Ask) {
 	}
 	for slot, l := range s.Locations.Of(k) {
 		s.Names.Unretain(&s.Meta, l.Name)
-		s.Locations.Release(slot)
+		table.Release(&s.Locations.Table, slot)
 	}
 	k.Locations, k.Entries = 0, 1
 }

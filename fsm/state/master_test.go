@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -338,7 +339,7 @@ func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 		"history gone":               func(s *State) { app(s, 1).History = 0 },
 		"history of another":         func(s *State) { app(s, 2).History = app(s, 1).History },
 		"history unknown":            func(s *State) { app(s, 1).History = 99 },
-		"attempt of nobody":          func(s *State) { _, h := s.Attempts.Alloc(); h.App = s.Apps.Find(1) },
+		"attempt of nobody":          func(s *State) { _, h := table.Alloc(&s.Attempts.Table); h.App = s.Apps.Find(1) },
 		"attempt's application":      func(s *State) { newest(s).App = s.Apps.Find(2) },
 		"attempt's unknown app":      func(s *State) { newest(s).App = 99 },
 		"attempt's number":           func(s *State) { newest(s).Number++ },
@@ -367,7 +368,7 @@ func TestDamageToAMsAndSecretsIsSeen(t *testing.T) {
 		"token's number":            func(s *State) { s.Delegations.Mut(1).Sequence = 7 },
 		"token's end":               func(s *State) { s.Delegations.Mut(1).ExpiresMillis = 1 },
 		"next token":                func(s *State) { s.Meta.NextToken = 0 },
-		"token twice":               func(s *State) { _, d := s.Delegations.Alloc(); *d = *s.Delegations.Get(1) },
+		"token twice":               func(s *State) { _, d := table.Alloc(&s.Delegations.Keyed.Table); *d = *s.Delegations.Get(1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := base.Fork()

@@ -20,9 +20,9 @@ func (s *Cluster) nodeRegistered(e *event.NodeRegistered) error {
 	}
 	host, rack := s.Names.Intern(&s.Meta, e.ID.Host), s.Names.Intern(&s.Meta, e.Rack)
 	if slot == 0 {
-		slot, _ = s.Nodes.Alloc()
+		slot, _ = table.Alloc(&s.Nodes.Keyed.Table)
 		s.noteKnown(s.Nodes.Mut(slot), e.ID)
-		s.Nodes.Insert(slot)
+		table.InsertKeyed(&s.Nodes.Keyed, slot)
 	}
 	s.changes.Node(change.NodeRegistered, slot)
 	n := s.Nodes.Mut(slot)
@@ -98,7 +98,10 @@ func (s *Accounts) countNode(n *Node, sign int32) {
 
 // sumLabels computes Label.Total of all labels.
 func (s *Cluster) sumLabels() {
-	s.Labels.Each(func(slot LabelSlot, _ *Label) bool { s.Labels.Mut(slot).Total = yarn.Resource{}; return true })
+	s.Labels.Each(func(slot LabelSlot, _ *Label) bool {
+		s.Labels.Mut(slot).Total = yarn.Resource{}
+		return true
+	})
 	s.Nodes.Each(func(_ NodeSlot, n *Node) bool {
 		if n.State.Usable() && n.Label != 0 {
 			l := s.Labels.Mut(n.Label)

@@ -17,7 +17,7 @@ func (s *State) applicationPlaced(e *event.ApplicationPlaced) error {
 	case s.Placements.Has(slot) || s.Apps.Get(slot).AttemptState != AttemptNone:
 		return broken(e, "it was placed, or has an attempt")
 	}
-	*s.Placements.Place(slot) = Placement{Rule: e.Rule, Text: e.Text, Why: e.Why, For: e.For}
+	*table.Place(&s.Placements.Table, slot) = Placement{Rule: e.Rule, Text: e.Text, Why: e.Why, For: e.For}
 	s.fold(uint64(slot)<<32 | uint64(e.Rule))
 	for _, text := range []string{e.Text, e.Why, e.For} {
 		s.fold(table.Hash(text))

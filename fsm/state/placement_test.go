@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -67,8 +68,8 @@ func TestPlacementDigests(t *testing.T) {
 // TestCheckSeesPlacements damages placements.
 func TestCheckSeesPlacements(t *testing.T) {
 	for name, spoil := range map[string]func(s *State){
-		"no rule":        func(s *State) { s.Placements.Place(s.Apps.Find(1)) },
-		"no application": func(s *State) { s.Placements.Place(99).Rule = 1 },
+		"no rule":        func(s *State) { table.Place(&s.Placements.Table, s.Apps.Find(1)) },
+		"no application": func(s *State) { table.Place(&s.Placements.Table, 99).Rule = 1 },
 	} {
 		s := world(t)
 		if spoil(s); s.Check() == nil {

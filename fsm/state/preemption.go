@@ -60,7 +60,7 @@ func (s *Running) preemptionAsked(e *event.PreemptionAsked) error {
 	}
 	w := s.changeContainer(change.WarningBegun, slot, c)
 	w.Warned, w.Number = e.Cause, e.Reservation
-	*s.Preemptions.Place(slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
+	*table.Place(&s.Preemptions.Table, slot) = Preemption{Reservation: e.Reservation, Queue: e.Queue, Cause: e.Cause,
 		AskedMillis: s.Meta.NowMillis, DeadlineMillis: e.DeadlineMillis, Under: e.Under, Over: e.Over,
 		Sets: e.Sets, Cost: e.Cost}
 	if a.Open() { // otherwise no AM can receive the warning
@@ -121,7 +121,7 @@ func (s *Running) endPreemption(slot ContainerSlot, c *Container, exit int32) {
 // ends.
 func (s *Running) releasePreemption(slot ContainerSlot, c *Container, cause yarn.WithdrawalCause) {
 	s.changeContainer(change.WarningEnded, slot, c).Withdrawn = cause
-	s.Preemptions.Release(slot)
+	table.Release(&s.Preemptions.Table, slot)
 }
 
 // redeliverPreemptions makes an AM that registers receive the warnings of all its containers,

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -211,10 +212,10 @@ func TestDigestTellsPreemptionsApart(t *testing.T) {
 // each reference.
 func TestDamagedPreemptionsAreSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, slot ContainerSlot){
-		"container":   func(s *State, _ ContainerSlot) { s.Preemptions.Place(99) },
-		"application": func(s *State, _ ContainerSlot) { s.Preempted.Place(99).AMs = 1 },
+		"container":   func(s *State, _ ContainerSlot) { table.Place(&s.Preemptions.Table, 99) },
+		"application": func(s *State, _ ContainerSlot) { table.Place(&s.Preempted.Table, 99).AMs = 1 },
 		"ended container": func(s *State, _ ContainerSlot) {
-			*s.Preemptions.Place(s.Container(ref(1, 2))) = *s.Preemptions.Get(s.Container(ref(1, 1)))
+			*table.Place(&s.Preemptions.Table, s.Container(ref(1, 2))) = *s.Preemptions.Get(s.Container(ref(1, 1)))
 		},
 		"cause":       func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).Cause = 99 },
 		"deadline":    func(s *State, slot ContainerSlot) { s.Preemptions.Mut(slot).DeadlineMillis = 1 },
@@ -223,9 +224,9 @@ func TestDamagedPreemptionsAreSeen(t *testing.T) {
 		"undelivered warning": func(s *State, slot ContainerSlot) {
 			s.Containers.RemoveUndelivered(slot, s.Apps.Mut(s.Apps.Find(1)))
 		},
-		"nothing lost": func(s *State, _ ContainerSlot) { s.Preempted.Place(s.Apps.Find(1)) },
+		"nothing lost": func(s *State, _ ContainerSlot) { table.Place(&s.Preempted.Table, s.Apps.Find(1)) },
 		"less than nothing lost": func(s *State, _ ContainerSlot) {
-			*s.Preempted.Place(s.Apps.Find(1)) = Preempted{Containers: 1, Size: gb(-1)}
+			*table.Place(&s.Preempted.Table, s.Apps.Find(1)) = Preempted{Containers: 1, Size: gb(-1)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -134,9 +134,9 @@ func (s *State) dropQueues(keep []bool) {
 		if keep[slot] || !s.Queues.Has(QueueSlot(slot)) {
 			continue
 		}
-		s.Queues.Release(QueueSlot(slot))
+		table.ReleaseKeyed(&s.Queues.Keyed, QueueSlot(slot))
 		if s.Debts.Has(QueueSlot(slot)) {
-			s.Debts.Release(QueueSlot(slot))
+			table.Release(&s.Debts.Table, QueueSlot(slot))
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (s *Cluster) removalsOf(node NodeSlot) *Removals {
 	if slot := s.Nodes.Get(node).Removals; slot != 0 {
 		return s.Removable.Mut(slot)
 	}
-	slot, r := s.Removable.Alloc()
+	slot, r := table.Alloc(&s.Removable)
 	r.Node, r.First = node, 1
 	s.Nodes.Mut(node).Removals = slot
 	return r

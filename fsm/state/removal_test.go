@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -131,7 +132,7 @@ func TestDamageToRemovalsIsSeen(t *testing.T) {
 	for name, spoil := range map[string]func(s *State, r *Removals){
 		"unknown node":          func(_ *State, r *Removals) { r.Node = 99 },
 		"node of another":       func(_ *State, r *Removals) { r.Node = 3 },
-		"two lists of one node": func(s *State, r *Removals) { _, x := s.Removable.Alloc(); *x = *r },
+		"two lists of one node": func(s *State, r *Removals) { _, x := table.Alloc(&s.Removable); *x = *r },
 		"number":                func(_ *State, r *Removals) { r.First = 0 },
 		"too many":              func(_ *State, r *Removals) { r.Containers = make([]yarn.ContainerID, MaxRemovals+1) },
 		"node that is not told": func(s *State, r *Removals) { s.Nodes.Mut(r.Node).State = yarn.NodeLost },

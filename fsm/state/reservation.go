@@ -39,10 +39,10 @@ func (s *Cluster) dropReservationBans(app AppSlot) {
 				prev = slot
 			case prev == 0:
 				s.Nodes.Mut(node).ReservationBans = b.Next
-				s.ReservationBans.Release(slot)
+				table.Release(&s.ReservationBans.Table, slot)
 			default:
 				s.ReservationBans.Mut(prev).Next = b.Next
-				s.ReservationBans.Release(slot)
+				table.Release(&s.ReservationBans.Table, slot)
 			}
 			slot = b.Next
 		}
@@ -74,7 +74,7 @@ func (s *Running) reservationMade(e *event.ReservationMade) error {
 	}
 	s.Meta.NextReservation = e.Reservation
 	a.NextNumber = e.Number
-	slot, r := s.Reservations.Alloc()
+	slot, r := table.Alloc(&s.Reservations.Keyed.Table)
 	*r = Reservation{Number: e.Reservation, App: app, Key: e.Key, Node: e.Node, Attempt: a.Attempt,
 		Container: e.Number, Size: size, AM: e.AM, MadeMillis: s.Meta.NowMillis}
 	s.changeReservation(change.ReservationOpened, slot, r).Ask = ask
@@ -120,7 +120,7 @@ func (s *Running) renumberReservations() {
 }
 
 func (s *Running) enterReservation(slot ReservationSlot, r *Reservation, a *App, n *Node, ask AskSlot) {
-	s.Reservations.Insert(slot)
+	table.InsertKeyed(&s.Reservations.Keyed, slot)
 	r.NextApp = a.Reservations
 	if a.Reservations != 0 {
 		s.Reservations.Mut(a.Reservations).PrevApp = slot
@@ -218,7 +218,7 @@ func (s *Running) reservationCancelled(e *event.ReservationCancelled) error {
 	}
 	if e.Cause == yarn.CancelOperator {
 		n := s.Nodes.Mut(res.Node)
-		ban, b := s.ReservationBans.Alloc()
+		ban, b := table.Alloc(&s.ReservationBans.Table)
 		*b = ReservationBan{App: res.App, Key: res.Key, Next: n.ReservationBans}
 		n.ReservationBans = ban
 	}
@@ -255,5 +255,5 @@ func (s *Running) leaveReservation(slot ReservationSlot, a *App) {
 	}
 	s.endLeases(r)
 	s.fold(r.Number)
-	s.Reservations.Release(slot)
+	table.ReleaseKeyed(&s.Reservations.Keyed, slot)
 }

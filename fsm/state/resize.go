@@ -64,7 +64,7 @@ func (s *Running) containerResizeAsked(e *event.ContainerResizeAsked) error {
 
 // addResizeAsk adds a hidden ask for the increase of a container, in the order of AskBefore.
 func (s *Running) addResizeAsk(container ContainerSlot, c *Container, a *App, size yarn.Resource) AskSlot {
-	slot, k := s.Asks.Alloc()
+	slot, k := table.Alloc(&s.Asks.Table)
 	*k = Ask{App: c.App, Key: c.Key, Size: size, Entries: 1, IncreaseOf: container,
 		Label: s.growthLabel(container, s.Nodes.Get(c.Node).Label)}
 	s.Resizes.Ensure(container, c).Ask = slot
@@ -82,7 +82,7 @@ func (s *Demand) leaveResize(k *Ask) {
 	r := s.Resizes.Mut(c.Resize)
 	r.Ask = 0
 	if r.Version == 0 && r.Reservation == 0 {
-		s.Resizes.Release(c.Resize)
+		table.Release(&s.Resizes.Table, c.Resize)
 		c.Resize = 0
 	}
 }
@@ -233,7 +233,7 @@ func (s *Running) resizeReserved(e *event.ResizeReserved) error {
 		return broken(e, "%v", why)
 	}
 	s.Meta.NextReservation = e.Reservation
-	slot, r := s.Reservations.Alloc()
+	slot, r := table.Alloc(&s.Reservations.Keyed.Table)
 	*r = Reservation{Number: e.Reservation, App: c.App, Key: c.Key, Node: c.Node, Attempt: c.Attempt,
 		Container: c.Number, Size: size, AM: c.AM, MadeMillis: s.Meta.NowMillis, IncreaseOf: container}
 	s.Resizes.Mut(c.Resize).Reservation = slot

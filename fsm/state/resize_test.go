@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"rmd/fsm/event"
+	"rmd/fsm/state/table"
 	"rmd/yarn"
 )
 
@@ -183,9 +184,11 @@ func TestDamagedResizesAreSeen(t *testing.T) {
 		"ask's container": func(s *State, r *Resize, c *Container) {
 			s.Asks.Mut(r.Ask).IncreaseOf = s.Container(ref(2, 1))
 		},
-		"reservation's number": func(s *State, r *Resize, c *Container) { s.Reservations.Mut(r.Reservation).Container = 7 },
+		"reservation's number": func(s *State, r *Resize, c *Container) {
+			s.Reservations.Mut(r.Reservation).Container = 7
+		},
 		"resize of an ended": func(s *State, r *Resize, c *Container) {
-			_, x := s.Resizes.Alloc()
+			_, x := table.Alloc(&s.Resizes.Table)
 			*x = Resize{Container: r.Container, Version: 1}
 		},
 	} {

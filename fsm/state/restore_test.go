@@ -60,7 +60,7 @@ func TestDamageIsSeen(t *testing.T) {
 		"container's size":             func(s *State) { box(s, 2, 1).Size = gb(2) },
 		"container's state":            func(s *State) { box(s, 2, 1).State = yarn.ContainerReleasing },
 		"container's diagnostics":      func(s *State) { box(s, 2, 1).Diagnostics = 55 },
-		"diagnostics of nobody":        func(s *State) { s.Diagnostics.Alloc() },
+		"diagnostics of nobody":        func(s *State) { table.Alloc(&s.Diagnostics) },
 		"undelivered list":             func(s *State) { app(s, 1).Undelivered = 0 },
 		"undelivered circle":           func(s *State) { c := box(s, 2, 1); c.NextUndelivered = s.Container(ref(2, 1)) },
 		"listed and in no list":        func(s *State) { box(s, 1, 1).Undelivered = !box(s, 1, 1).Undelivered },
@@ -82,9 +82,9 @@ func TestDamageIsSeen(t *testing.T) {
 		"ask's reservations":           func(s *State) { s.Asks.Mut(app(s, 1).Asks).Reservations++ },
 		"ask's entries":                func(s *State) { s.Asks.Mut(app(s, 1).Asks).Entries++ },
 		"ask's key":                    func(s *State) { s.Asks.Mut(app(s, 1).Asks).Key = k2 },
-		"ask of nobody":                func(s *State) { _, k := s.Asks.Alloc(); k.App, k.Count = s.Apps.Find(1), 0 },
-		"location of nobody":           func(s *State) { _, l := s.Locations.Alloc(); l.Name, l.Count = 1, 1 },
-		"location's unknown name":      func(s *State) { _, l := s.Locations.Alloc(); l.Name = 999 },
+		"ask of nobody":                func(s *State) { _, k := table.Alloc(&s.Asks.Table); k.App, k.Count = s.Apps.Find(1), 0 },
+		"location of nobody":           func(s *State) { _, l := table.Alloc(&s.Locations.Table); l.Name, l.Count = 1, 1 },
+		"location's unknown name":      func(s *State) { _, l := table.Alloc(&s.Locations.Table); l.Name = 999 },
 		"reservation's attempt":        func(s *State) { s.Reservations.Mut(1).Attempt++ },
 		"reservation's key":            func(s *State) { s.Reservations.Mut(1).Key = k2 },
 		"reservation's size":           func(s *State) { s.Reservations.Mut(1).Size = gb(1) },
@@ -119,10 +119,10 @@ func TestDamageIsSeen(t *testing.T) {
 		"request's key":                func(s *State) { s.Requests.Mut(1).Key = "other" },
 		"name's count":                 func(s *State) { s.Names.Mut(1).Refs++ },
 		"blacklist's unknown name":     func(s *State) { app(s, 1).Blacklist = []NameSlot{1 << 31} },
-		"name twice":                   func(s *State) { _, n := s.Names.Alloc(); n.Text = "ann" },
+		"name twice":                   func(s *State) { _, n := table.Alloc(&s.Names.Keyed.Table); n.Text = "ann" },
 		"node's identity":              func(s *State) { s.Nodes.Mut(1).ID.Host = "other" },
-		"ban of nobody":                func(s *State) { _, b := s.ReservationBans.Alloc(); b.App = s.Apps.Find(1) },
-		"ban's application":            func(s *State) { _, b := s.ReservationBans.Alloc(); b.App = 99 },
+		"ban of nobody":                func(s *State) { _, b := table.Alloc(&s.ReservationBans.Table); b.App = s.Apps.Find(1) },
+		"ban's application":            func(s *State) { _, b := table.Alloc(&s.ReservationBans.Table); b.App = 99 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := refusable(t)
@@ -173,7 +173,7 @@ func TestFieldOfALaterVersion(t *testing.T) {
 	nodes := func(reports ...string) *State {
 		s := New()
 		for i, report := range reports {
-			s.Nodes.Place(NodeSlot(i + 1)).Report = report
+			table.Place(&s.Nodes.Keyed.Table, NodeSlot(i+1)).Report = report
 		}
 		return s
 	}

@@ -95,7 +95,7 @@ type Accounts struct {
 func New() *State {
 	s := &State{Audit: record.NewAudit()}
 	s.writer = new(Writer)
-	s.Locations.Index = index.New[LocationSlot]()
+	s.Locations.Index = index.New()
 	for _, p := range parts {
 		p.Init(s)
 	}

@@ -14,9 +14,9 @@ func (s *Accounts) joinUser(queue QueueSlot, name NameSlot) UserSlot {
 	slot := s.Users.Find(queue, name)
 	if slot == 0 {
 		var u *User
-		slot, u = s.Users.Alloc()
+		slot, u = table.Alloc(&s.Users.Keyed.Table)
 		u.Queue, u.Name = queue, s.Names.Retain(name)
-		s.Users.Insert(slot)
+		table.InsertKeyed(&s.Users.Keyed, slot)
 		s.countUsers(queue, 1)
 	}
 	s.Users.Mut(slot).Apps++
@@ -30,7 +30,7 @@ func (s *Accounts) leaveUser(slot UserSlot) {
 	if u.Apps == 0 && u.Used.IsZero() {
 		s.countUsers(u.Queue, -1)
 		s.Names.Unretain(&s.Meta, u.Name)
-		s.Users.Release(slot)
+		table.ReleaseKeyed(&s.Users.Keyed, slot)
 	}
 }
 

@@ -2,6 +2,7 @@ package tidy
 
 import (
 	"go/ast"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,9 +11,12 @@ import (
 // stateFolder has the replicated state, and the packages of its parts below it.
 const stateFolder = "fsm/state"
 
-// writers are the methods of fsm/state/table that change a table. They are exported, because the
-// packages of the state's parts use them.
-var writers = map[string]bool{"Alloc": true, "Mut": true, "Place": true, "Release": true}
+// tableFolder has the tables. Its functions change them, and so does the method mutator. They are
+// exported, because the packages of the state's parts use them.
+const tableFolder, mutator = "fsm/state/table", "Mut"
+
+// tableReaders are the functions of tableFolder that change no table.
+var tableReaders = []string{"List", "Mix", "Hash"}
 
 // writerRule requires that only the packages of the replicated state change its tables. Everyone else
 // emits events.
@@ -27,16 +31,23 @@ func writerRule(t *tree) []finding {
 			if !ok {
 				return true
 			}
-			if m, ok := call.Fun.(*ast.SelectorExpr); ok && writers[m.Sel.Name] {
-				if _, ofField := m.X.(*ast.SelectorExpr); ofField {
-					out = append(out, t.at(f, n.Pos(), "%s changes a table of the state: only events do that, so emit one",
-						m.Sel.Name))
-				}
+			if m, ok := call.Fun.(*ast.SelectorExpr); ok && writesTable(m) {
+				out = append(out, t.at(f, n.Pos(), "%s changes a table of the state: only events do that, so emit one",
+					m.Sel.Name))
 			}
 			return true
 		})
 	}
 	return out
+}
+
+// writesTable reports whether a call changes a table of the state.
+func writesTable(call *ast.SelectorExpr) bool {
+	if _, ofField := call.X.(*ast.SelectorExpr); ofField {
+		return call.Sel.Name == mutator
+	}
+	of, ok := call.X.(*ast.Ident)
+	return ok && of.Name == path.Base(tableFolder) && !slices.Contains(tableReaders, call.Sel.Name)
 }
 
 // importsState reports whether a source may have a state at hand.

@@ -1,8 +1,6 @@
-// Package index finds slots by hash, in pages that forks share until one of them writes.
+// Package index finds slots by hash, in pages that forks share until one of them writes. A slot is the
+// place of a record in its table; 0 means none.
 package index
-
-// A Slot is the place of a record in its table; 0 means none.
-type Slot interface{ ~uint16 | ~uint32 }
 
 // Owned has a bit for each page that a table or an index may write in place. A fork shares all
 // pages, so afterwards neither side owns any. The bits are not in the pages themselves: a pointer to
@@ -21,7 +19,7 @@ func (o Owned) Add(p uint32) { o[p/64] |= 1 << (p % 64) }
 // their records, and Remove can close a gap without hashing the entries behind it. The index is
 // derived from its table and rebuilt from a snapshot, so its layout may depend on history: nothing
 // ranges over it.
-type Index[S Slot] struct {
+type Index struct {
 	pages []*indexPage
 	owned Owned
 	mask  uint32
@@ -29,8 +27,7 @@ type Index[S Slot] struct {
 }
 
 // SlotBits is the number of bits of a slot. An entry has the distance in the bits above them; entry 0
-// is empty. The distance far means
-// far or more.
+// is empty. The distance far means far or more.
 const (
 	SlotBits = 26
 	slotMask = 1<<SlotBits - 1
@@ -44,16 +41,16 @@ type indexPage struct {
 }
 
 // New returns an empty index.
-func New[S Slot]() Index[S] {
-	var x Index[S]
+func New() Index {
+	var x Index
 	x.reset(indexPageSize)
 	return x
 }
 
 // Len returns the number of slots in the index.
-func (x *Index[S]) Len() int { return int(x.n) }
+func (x *Index) Len() int { return int(x.n) }
 
-func (x *Index[S]) reset(size uint32) {
+func (x *Index) reset(size uint32) {
 	x.pages = make([]*indexPage, size/indexPageSize)
 	x.owned = make(Owned, (len(x.pages)+63)/64)
 	for i := range x.pages {
@@ -64,14 +61,14 @@ func (x *Index[S]) reset(size uint32) {
 }
 
 // Fork returns a copy that shares all pages. Afterwards both copy a page before they write to it.
-func (x *Index[S]) Fork() Index[S] {
+func (x *Index) Fork() Index {
 	clear(x.owned)
-	return Index[S]{owned: make(Owned, len(x.owned)), pages: append([]*indexPage(nil), x.pages...), mask: x.mask, n: x.n}
+	return Index{owned: make(Owned, len(x.owned)), pages: append([]*indexPage(nil), x.pages...), mask: x.mask, n: x.n}
 }
 
-func (x *Index[S]) at(i uint32) uint32 { return x.pages[i/indexPageSize].entry[i%indexPageSize] }
+func (x *Index) at(i uint32) uint32 { return x.pages[i/indexPageSize].entry[i%indexPageSize] }
 
-func (x *Index[S]) set(i, entry uint32) {
+func (x *Index) set(i, entry uint32) {
 	p := i / indexPageSize
 	pg := x.pages[p]
 	if !x.owned.Has(p) {
@@ -84,22 +81,22 @@ func (x *Index[S]) set(i, entry uint32) {
 }
 
 // put sets the entry at i for a slot whose home position is home.
-func (x *Index[S]) put(i, home uint32, slot S) {
-	x.set(i, min((i-home)&x.mask, far)<<SlotBits|uint32(slot))
+func (x *Index) put(i, home uint32, slot uint32) {
+	x.set(i, min((i-home)&x.mask, far)<<SlotBits|slot)
 }
 
 // Probe iterates over the slots that may have a given hash.
-type Probe[S Slot] struct {
-	x    *Index[S]
+type Probe struct {
+	x    *Index
 	at   uint32
 	dist uint32
 }
 
 // Probe returns the slots that may have a hash.
-func (x *Index[S]) Probe(hash uint64) Probe[S] { return Probe[S]{x: x, at: uint32(hash) & x.mask} }
+func (x *Index) Probe(hash uint64) Probe { return Probe{x: x, at: uint32(hash) & x.mask} }
 
 // Next returns the next slot, or 0 if there are no more.
-func (p *Probe[S]) Next() S {
+func (p *Probe) Next() uint32 {
 	for {
 		e := p.x.at(p.at)
 		if e == 0 {
@@ -108,13 +105,13 @@ func (p *Probe[S]) Next() S {
 		same := e>>SlotBits == min(p.dist, far)
 		p.at, p.dist = (p.at+1)&p.x.mask, p.dist+1
 		if same {
-			return S(e & slotMask)
+			return e & slotMask
 		}
 	}
 }
 
 // Find returns the slot for which same returns true, or 0.
-func (x *Index[S]) Find(hash uint64, same func(slot S) bool) S {
+func (x *Index) Find(hash uint64, same func(slot uint32) bool) uint32 {
 	p := x.Probe(hash)
 	for {
 		if slot := p.Next(); slot == 0 || same(slot) {
@@ -125,7 +122,7 @@ func (x *Index[S]) Find(hash uint64, same func(slot S) bool) S {
 
 // Insert adds a slot that is below 1<<SlotBits and not in the index. hashOf returns the hash of a slot
 // in the index; Insert calls it when the index grows.
-func (x *Index[S]) Insert(hash uint64, slot S, hashOf func(slot S) uint64) {
+func (x *Index) Insert(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
 	if size := x.mask + 1; x.n >= size/4*3 {
 		x.resize(size*2, hashOf)
 	}
@@ -138,19 +135,19 @@ func (x *Index[S]) Insert(hash uint64, slot S, hashOf func(slot S) uint64) {
 	x.n++
 }
 
-func (x *Index[S]) resize(size uint32, hashOf func(slot S) uint64) {
+func (x *Index) resize(size uint32, hashOf func(slot uint32) uint64) {
 	old, oldSize := x.pages, x.mask+1
 	x.reset(size)
 	for i := uint32(0); i < oldSize; i++ {
 		if e := old[i/indexPageSize].entry[i%indexPageSize]; e != 0 {
-			slot := S(e & slotMask)
+			slot := e & slotMask
 			x.Insert(hashOf(slot), slot, hashOf)
 		}
 	}
 }
 
 // Reserve gives an empty index the size that it would have after n inserts.
-func (x *Index[S]) Reserve(n int) {
+func (x *Index) Reserve(n int) {
 	size := x.mask + 1
 	for uint64(n) > uint64(size)/4*3 {
 		size *= 2
@@ -159,9 +156,9 @@ func (x *Index[S]) Reserve(n int) {
 }
 
 // Remove removes a slot and closes the gap, without tombstones.
-func (x *Index[S]) Remove(hash uint64, slot S, hashOf func(slot S) uint64) {
+func (x *Index) Remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
 	i := uint32(hash) & x.mask
-	for S(x.at(i)&slotMask) != slot {
+	for x.at(i)&slotMask != slot {
 		if x.at(i) == 0 {
 			return
 		}
@@ -176,11 +173,11 @@ func (x *Index[S]) Remove(hash uint64, slot S, hashOf func(slot S) uint64) {
 		}
 		home := (j - e>>SlotBits) & x.mask
 		if e>>SlotBits == far {
-			home = uint32(hashOf(S(e&slotMask))) & x.mask
+			home = uint32(hashOf(e&slotMask)) & x.mask
 		}
 		// An entry may move back only to a position where its own probe still finds it.
 		if (j-home)&x.mask >= (j-i)&x.mask {
-			x.put(i, home, S(e&slotMask))
+			x.put(i, home, e&slotMask)
 			i = j
 		}
 	}

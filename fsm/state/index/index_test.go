@@ -10,7 +10,7 @@ import (
 // indexed is one fork of an index with its oracle, the key of every slot. Keys have few hashes, so
 // that probes are long.
 type indexed struct {
-	x    Index[uint32]
+	x    Index
 	want map[uint32]uint64 // slot to key
 }
 
@@ -24,7 +24,7 @@ func (k *indexed) find(key uint64) uint32 {
 
 func TestIndexAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := []*indexed{{New[uint32](), map[uint32]uint64{}}}
+		all := []*indexed{{New(), map[uint32]uint64{}}}
 		next := uint32(1)
 		pick := func(t *rapid.T) *indexed { return all[rapid.IntRange(0, len(all)-1).Draw(t, "version")] }
 		t.Repeat(map[string]func(*rapid.T){
@@ -77,7 +77,7 @@ func TestIndexAgainstAMap(t *testing.T) {
 }
 
 func TestIndexGrows(t *testing.T) {
-	x := New[uint32]()
+	x := New()
 	hash := func(slot uint32) uint64 { return uint64(slot) * 0x9e3779b97f4a7c15 >> 20 }
 	const n = 100_000
 	for slot := uint32(1); slot <= n; slot++ {
@@ -107,7 +107,7 @@ func TestIndexGrows(t *testing.T) {
 func TestIndexFar(t *testing.T) {
 	const n = 3 * far
 	home := func(slot uint32) uint64 { return uint64(indexPageSize - 40 + slot%2) } // of the smallest index
-	x := New[uint32]()
+	x := New()
 	for slot := uint32(1); slot <= n; slot++ {
 		x.Insert(home(slot), slot, home)
 	}

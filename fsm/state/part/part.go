@@ -67,7 +67,7 @@ type tablePart[St any, S table.Slot, T any] struct {
 	of func(s *St) *table.Table[S, T]
 }
 
-func (p tablePart[St, S, T]) Fork(from, to *St) { *p.of(to) = p.of(from).Fork() }
+func (p tablePart[St, S, T]) Fork(from, to *St) { *p.of(to) = table.Fork(p.of(from)) }
 
 // Rows returns the part of a table, whose records code encodes and decodes.
 func Rows[St any, S table.Slot, T any](id uint8, name string, of func(s *St) *table.Table[S, T],
@@ -88,7 +88,7 @@ func Rows[St any, S table.Slot, T any](id uint8, name string, of func(s *St) *ta
 				c.Fail(fmt.Errorf("%w: slot %d of %s", codec.ErrMalformed, at, name))
 				return
 			}
-			code(t.Place(slot), c)
+			code(table.Place(t, slot), c)
 		},
 	}}, of}
 }
@@ -99,10 +99,10 @@ type keyedPart[St any, S table.Slot, T any, R table.Record[T]] struct {
 	of func(s *St) *table.Keyed[S, T, R]
 }
 
-func (p keyedPart[St, S, T, R]) Init(s *St)        { p.of(s).Init() }
-func (p keyedPart[St, S, T, R]) Fork(from, to *St) { *p.of(to) = p.of(from).Fork() }
-func (p keyedPart[St, S, T, R]) Reindex(s *St)     { p.of(s).Reindex() }
-func (p keyedPart[St, S, T, R]) Check(s *St) error { return p.of(s).Check(p.Contents.Name) }
+func (p keyedPart[St, S, T, R]) Init(s *St)        { table.InitKeyed(p.of(s)) }
+func (p keyedPart[St, S, T, R]) Fork(from, to *St) { *p.of(to) = table.ForkKeyed(p.of(from)) }
+func (p keyedPart[St, S, T, R]) Reindex(s *St)     { table.ReindexKeyed(p.of(s)) }
+func (p keyedPart[St, S, T, R]) Check(s *St) error { return table.CheckKeyed(p.of(s), p.Contents.Name) }
 
 // Keyed is Rows for a table whose records are found by their keys.
 func Keyed[St any, S table.Slot, T any, R table.Record[T]](id uint8, name string, of func(s *St) *table.Keyed[S, T, R],

@@ -77,7 +77,7 @@ func (t *Audit) After(after uint64) []AuditEntry {
 // Record adds an entry and drops the oldest entry of the same kind if there are too many.
 func (t *Audit) Record(m *Meta, e *event.Audited) error {
 	t.newest++
-	slot, a := t.Alloc()
+	slot, a := table.Alloc(&t.Table)
 	*a = AuditEntry{Number: t.newest, AtMillis: m.NowMillis, Who: e.Who, From: e.From, Action: e.Action, Target: e.Target,
 		Result: e.Result}
 	t.link(slot)
@@ -98,7 +98,7 @@ func (t *Audit) link(slot AuditSlot) {
 		first := l.oldest
 		l.oldest = t.Get(first).next
 		l.count--
-		t.Release(first)
+		table.Release(&t.Table, first)
 	}
 }
 
@@ -138,7 +138,7 @@ func (t *Audit) Keep(running *Audit) {
 	}
 	*t = NewAudit()
 	running.Each(func(slot AuditSlot, a *AuditEntry) bool {
-		*t.Place(slot) = *a
+		*table.Place(&t.Table, slot) = *a
 		return true
 	})
 	t.Each(func(slot AuditSlot, _ *AuditEntry) bool { t.Mut(slot).next = 0; return true })

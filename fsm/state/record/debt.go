@@ -56,10 +56,10 @@ func (t *QueueDebts) Set(queue QueueSlot, debt Debt, owed bool) {
 	}
 	switch {
 	case len(list) == 0:
-		t.Release(queue)
+		table.Release(&t.Table, queue)
 	case t.Has(queue):
 		*t.Mut(queue) = list
 	default:
-		*t.Place(queue) = list
+		*table.Place(&t.Table, queue) = list
 	}
 }

@@ -17,7 +17,7 @@ type FormerQueue struct{ Path string }
 // Drop removes the path of an application that is forgotten.
 func (t *FormerQueues) Drop(app AppSlot) {
 	if t.Has(app) {
-		t.Release(app)
+		table.Release(&t.Table, app)
 	}
 }
 

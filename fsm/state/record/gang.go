@@ -96,7 +96,7 @@ func (g *Gang) follow(k *Ask, now int64) {
 // Drop removes the gang of an application.
 func (t *Gangs) Drop(app AppSlot) {
 	if t.Has(app) {
-		t.Release(app)
+		table.Release(&t.Table, app)
 	}
 }
 

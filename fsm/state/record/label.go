@@ -78,9 +78,9 @@ func (t *Labels) Listed(name string) (id LabelSlot, ok bool) {
 func (t *Labels) Put(name string, exclusive bool) LabelSlot {
 	slot := t.Find(name)
 	if slot == 0 {
-		slot, _ = t.Alloc()
+		slot, _ = table.Alloc(&t.Keyed.Table)
 		t.Mut(slot).Name = name
-		t.Insert(slot)
+		table.InsertKeyed(&t.Keyed, slot)
 	}
 	r := t.Mut(slot)
 	r.Listed, r.Exclusive = true, exclusive
@@ -131,15 +131,15 @@ func (t *LabelledHosts) Put(id yarn.NodeID, label LabelSlot) {
 		usual = t.HostLabel(id.Host)
 	}
 	if label != usual {
-		slot, h := t.Alloc()
+		slot, h := table.Alloc(&t.Keyed.Table)
 		*h = LabelledHost{ID: id, Label: label}
-		t.Insert(slot)
+		table.InsertKeyed(&t.Keyed, slot)
 	}
 }
 
 // Drop removes an entry.
 func (t *LabelledHosts) Drop(slot LabelledHostSlot) {
-	t.Release(slot)
+	table.ReleaseKeyed(&t.Keyed, slot)
 }
 
 // DropUnlisted removes the entries of removed labels, and entries that have become redundant.

@@ -99,15 +99,15 @@ func (t *LabelUses) Change(k LabelUseKey, f func(u *Use)) {
 	slot := t.At(k)
 	if slot == 0 {
 		var r *LabelUse
-		slot, r = t.Alloc()
+		slot, r = table.Alloc(&t.Keyed.Table)
 		r.LabelUseKey = k
-		t.Insert(slot)
+		table.InsertKeyed(&t.Keyed, slot)
 	}
 	t.Touched |= 1 << (k.Label % 64)
 	r := t.Mut(slot)
 	f(&r.Use)
 	if r.Used.IsZero() && r.Use == (Use{}) {
-		t.Release(slot)
+		table.ReleaseKeyed(&t.Keyed, slot)
 	}
 }
 

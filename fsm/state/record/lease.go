@@ -21,7 +21,7 @@ type Leases struct {
 // End removes the lease of a container that ends.
 func (t *Leases) End(slot ContainerSlot) {
 	if t.Has(slot) {
-		t.Release(slot)
+		table.Release(&t.Table, slot)
 	}
 }
 

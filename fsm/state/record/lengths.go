@@ -70,7 +70,7 @@ func (h *Histories) Add(key uint64) LengthsSlot {
 	oldest := first
 	for slot := first; slot < first+lengthWays; slot++ {
 		if !h.Has(slot) {
-			h.Place(slot).Key = key
+			table.Place(&h.Table, slot).Key = key
 			return slot
 		}
 		if h.Get(slot).Used < h.Get(oldest).Used {

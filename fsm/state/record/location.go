@@ -29,7 +29,7 @@ func (l *Location) Code(c *codec.Coder) {
 // Locations is the table of the hosts and racks of asks.
 type Locations struct {
 	table.Table[LocationSlot, Location]
-	Index index.Index[LocationSlot] // of asks with many locations, by ask and name
+	Index index.Index // of asks with many locations, by ask and name
 }
 
 // The hosts and racks of an ask form a list. Most asks name few, and a walk over the list is the
@@ -48,11 +48,11 @@ func (t *Locations) Find(asks *Asks, k *Ask, name NameSlot) LocationSlot {
 		return 0
 	}
 	if k.ManyLocations() {
-		return t.Index.Find(hashLocation(k, name), func(slot LocationSlot) bool {
-			l := t.Get(slot)
+		return LocationSlot(t.Index.Find(hashLocation(k, name), func(slot uint32) bool {
+			l := t.Get(LocationSlot(slot))
 			of := asks.Get(l.Ask)
 			return l.Name == name && of.App == k.App && of.Key == k.Key
-		})
+		}))
 	}
 	for slot, l := range t.Of(k) {
 		if l.Name == name {
@@ -68,9 +68,9 @@ func hashLocation(k *Ask, name NameSlot) uint64 {
 }
 
 // hashIn returns the function that hashes locations of asks.
-func (t *Locations) hashIn(asks *Asks) func(LocationSlot) uint64 {
-	return func(slot LocationSlot) uint64 {
-		l := t.Get(slot)
+func (t *Locations) hashIn(asks *Asks) func(slot uint32) uint64 {
+	return func(slot uint32) uint64 {
+		l := t.Get(LocationSlot(slot))
 		return hashLocation(asks.Get(l.Ask), l.Name)
 	}
 }
@@ -78,13 +78,13 @@ func (t *Locations) hashIn(asks *Asks) func(LocationSlot) uint64 {
 // Enter adds a location to the index.
 func (t *Locations) Enter(asks *Asks, slot LocationSlot) {
 	hash := t.hashIn(asks)
-	t.Index.Insert(hash(slot), slot, hash)
+	t.Index.Insert(hash(uint32(slot)), uint32(slot), hash)
 }
 
 // Leave removes a location from the index.
 func (t *Locations) Leave(asks *Asks, slot LocationSlot) {
 	hash := t.hashIn(asks)
-	t.Index.Remove(hash(slot), slot, hash)
+	t.Index.Remove(hash(uint32(slot)), uint32(slot), hash)
 }
 
 // EnterAll adds the locations of an ask to the index.

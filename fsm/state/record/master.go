@@ -68,7 +68,7 @@ func (a *App) Ending(final yarn.FinalStatus, diagnostics, trackingURL string) {
 // Record adds the attempt that has just ended to the front of the application's history, and
 // drops the oldest attempt beyond MaxHistory.
 func (t *Attempts) Record(m *Meta, app AppSlot, a *App, counted bool) {
-	slot, h := t.Alloc()
+	slot, h := table.Alloc(&t.Table)
 	d := a.Details()
 	*h = Attempt{App: app, Number: a.Attempt, Final: a.Final, Counted: counted, Unregistered: a.FinishMillis != 0,
 		StartedMillis: a.AttemptMillis, LaunchedMillis: a.LaunchedMillis, EndedMillis: m.NowMillis,
@@ -91,7 +91,7 @@ func (t *Attempts) Record(m *Meta, app AppSlot, a *App, counted bool) {
 func (t *Attempts) Forget(first AttemptSlot) {
 	for slot := first; slot != 0; {
 		next := t.Get(slot).Next
-		t.Release(slot)
+		table.Release(&t.Table, slot)
 		slot = next
 	}
 }

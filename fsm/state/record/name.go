@@ -37,10 +37,10 @@ func (t *Names) Intern(m *Meta, text string) NameSlot {
 	id := t.Find(text)
 	if id == 0 {
 		var n *Name
-		id, n = t.Alloc()
+		id, n = table.Alloc(&t.Keyed.Table)
 		n.Text = text
 		m.Fold(table.Hash(text))
-		t.Insert(id)
+		table.InsertKeyed(&t.Keyed, id)
 	}
 	return t.Retain(id)
 }
@@ -64,7 +64,7 @@ func (t *Names) Unretain(m *Meta, id NameSlot) {
 }
 
 func (t *Names) drop(m *Meta, id NameSlot) {
-	t.Release(id)
+	table.ReleaseKeyed(&t.Keyed, id)
 	m.Fold(uint64(id))
 }
 

@@ -108,7 +108,7 @@ func (n *Node) Hash() uint64 { return hashNode(n.ID) }
 func (n *Node) Same(other *Node) bool { return n.ID == other.ID }
 
 // Next returns the number that the next new node will get.
-func (t *Nodes) Next() NodeSlot { return t.NextSlot() }
+func (t *Nodes) Next() NodeSlot { return table.NextSlot(&t.Keyed.Table) }
 
 // NoteDrain records when a drain began. A registration does not end a drain: the next event sets
 // the node to decommissioning again.

@@ -78,13 +78,13 @@ func (t *NodeApplications) Track(m *Meta, app AppSlot, a *App, node NodeSlot, n 
 		}
 		return
 	}
-	slot, p := t.Alloc()
+	slot, p := table.Alloc(&t.Keyed.Table)
 	*p = NodeApplication{App: a.ID, Slot: app, Node: node, NextNode: n.NodeApplications, NextApp: a.NodeApplications}
 	if n.NodeApplications != 0 {
 		t.Mut(n.NodeApplications).PrevNode = slot
 	}
 	n.NodeApplications, a.NodeApplications = slot, slot
-	t.Insert(slot)
+	table.InsertKeyed(&t.Keyed, slot)
 	m.Fold(uint64(slot)<<32 | uint64(node))
 }
 
@@ -105,7 +105,7 @@ func (t *NodeApplications) Drop(m *Meta, slot NodeApplicationSlot, n *Node) {
 	}
 	n.PendingCleanups--
 	m.Fold(uint64(slot))
-	t.Release(slot)
+	table.ReleaseKeyed(&t.Keyed, slot)
 }
 
 // DropCleanups removes all pending cleanups of a node.

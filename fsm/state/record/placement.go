@@ -30,7 +30,7 @@ func (t *Placements) Of(app AppSlot) *Placement {
 // Drop removes the Placement of an application.
 func (t *Placements) Drop(app AppSlot) {
 	if t.Has(app) {
-		t.Release(app)
+		table.Release(&t.Table, app)
 	}
 }
 

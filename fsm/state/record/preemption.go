@@ -61,7 +61,7 @@ func (t *Losses) Ensure(app AppSlot) *Preempted {
 	if t.Has(app) {
 		return t.Mut(app)
 	}
-	return t.Place(app)
+	return table.Place(&t.Table, app)
 }
 
 // Deliver stamps a container's warning with the response that delivers it. It returns

@@ -119,10 +119,10 @@ func (qs *Queues) Define(d event.QueueDefinition) QueueSlot {
 	slot := qs.Find(d.Path)
 	if slot == 0 {
 		var q *Queue
-		slot, q = qs.Alloc()
+		slot, q = table.Alloc(&qs.Keyed.Table)
 		q.Path = d.Path
 		q.Name = yarn.QueueName(d.Path)
-		qs.Insert(slot)
+		table.InsertKeyed(&qs.Keyed, slot)
 	}
 	q := qs.Mut(slot)
 	q.Parent = qs.Find(yarn.ParentQueue(d.Path))

@@ -58,9 +58,9 @@ func (t *Requests) Recorded(m *Meta, e *event.RequestRecorded) error {
 	if _, ok := t.Find(e.Key); ok {
 		return Broken(e, "the key is taken")
 	}
-	slot, r := t.Alloc()
+	slot, r := table.Alloc(&t.Keyed.Table)
 	*r = Request{Key: e.Key, BodyHash: e.BodyHash, Reply: e.Reply, AtMillis: m.NowMillis}
-	t.Insert(slot)
+	table.InsertKeyed(&t.Keyed, slot)
 	if m.NewestRequest != 0 {
 		t.Mut(m.NewestRequest).Next = slot
 	} else {
@@ -80,7 +80,7 @@ func (t *Requests) Forgotten(m *Meta, e *event.RequestsForgotten) error {
 		slot := m.OldestRequest
 		r := t.Get(slot)
 		m.OldestRequest = r.Next
-		t.Release(slot)
+		table.ReleaseKeyed(&t.Keyed, slot)
 	}
 	if m.OldestRequest == 0 {
 		m.NewestRequest = 0

@@ -97,7 +97,7 @@ func (t *ReservationBans) Forbids(n *Node, app AppSlot, key yarn.SchedulerKey) b
 func (t *ReservationBans) FreeRoomChanged(m *Meta, n *Node) {
 	for slot := n.ReservationBans; slot != 0; {
 		next := t.Get(slot).Next
-		t.Release(slot)
+		table.Release(&t.Table, slot)
 		slot = next
 	}
 	n.ReservationBans = 0

@@ -77,7 +77,7 @@ func (t *Resizes) Version(c *Container) int32 {
 // Ensure returns the Resize of a container for writing. It creates the record if there is none.
 func (t *Resizes) Ensure(slot ContainerSlot, c *Container) *Resize {
 	if c.Resize == 0 {
-		at, r := t.Alloc()
+		at, r := table.Alloc(&t.Table)
 		*r = Resize{Container: slot, SinceMillis: c.AllocatedMillis, Confirmed: c.Size}
 		c.Resize = at
 	}

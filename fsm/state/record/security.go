@@ -75,10 +75,10 @@ func (d *Delegations) Issued(m *Meta, e *event.DelegationTokenIssued) error {
 		return Broken(e, "the next token is %d, signed with key %d", m.NextToken+1, key)
 	}
 	m.NextToken = e.Sequence
-	slot, t := d.Alloc()
+	slot, t := table.Alloc(&d.Keyed.Table)
 	*t = DelegationToken{Sequence: e.Sequence, Owner: e.Owner, Renewer: e.Renewer, RealUser: e.RealUser, KeyID: e.KeyID,
 		IssuedMillis: m.NowMillis, MaxMillis: e.MaxMillis, ExpiresMillis: e.ExpiresMillis}
-	d.Insert(slot)
+	table.InsertKeyed(&d.Keyed, slot)
 	m.Fold(uint64(e.Sequence)<<32 | uint64(slot))
 	m.Fold(table.Hash(e.Owner) ^ table.Mix(uint64(e.MaxMillis)) ^ uint64(e.ExpiresMillis))
 	m.Fold(table.Hash(e.Renewer) ^ table.Mix(table.Hash(e.RealUser)))
@@ -102,7 +102,7 @@ func (d *Delegations) Ended(m *Meta, e *event.DelegationTokenEnded) error {
 	if slot == 0 {
 		return Broken(e, "no such token")
 	}
-	d.Release(slot)
+	table.ReleaseKeyed(&d.Keyed, slot)
 	m.Fold(uint64(e.Sequence))
 	return nil
 }

@@ -2,9 +2,10 @@
 // until one of them writes, with an index by key where records have one, and lists that are linked
 // through records. It knows no record.
 //
-// Len, Cap, Has, Get, Each, Lookup and List read. The other methods write, or belong to forks and
-// snapshots. Only package state and those of its parts call them, because only events change the
-// state; internal/tidy checks this.
+// Len, Cap, Has, Get, Each, Lookup and List read. Mut and the other functions write, or belong to forks
+// and snapshots. Only package state and those of its parts call them, because only events change the
+// state; internal/tidy checks this. They are functions because every package that sees a State compiles
+// all methods of each table for itself, used or not: with them it took three times as long.
 package table
 
 import (
@@ -15,7 +16,7 @@ import (
 
 // A Slot is the place of a record in its table; 0 means none. Each table has a type of slots of its
 // own, so that the compiler refuses the slot of one table where that of another is wanted.
-type Slot = index.Slot
+type Slot interface{ ~uint16 | ~uint32 }
 
 // MaxSlots bounds the slots in a snapshot, so that damaged bytes cannot cause unbounded memory use.
 // After a peak, slots may lie far apart: an empty page between them costs one word.
@@ -41,7 +42,7 @@ type Table[S Slot, T any] struct {
 
 // Fork returns a copy that shares all pages. Afterwards both tables copy a page before they write
 // to it.
-func (t *Table[S, T]) Fork() Table[S, T] {
+func Fork[S Slot, T any](t *Table[S, T]) Table[S, T] {
 	clear(t.owned)
 	return Table[S, T]{
 		owned: make(index.Owned, len(t.owned)),
@@ -71,9 +72,9 @@ func (t *Table[S, T]) Valid(slot S) bool { return slot == 0 || t.Has(slot) }
 func (t *Table[S, T]) Get(slot S) *T { return &t.pages[slot/PageSize].rec[slot%PageSize] }
 
 // Mut returns the record at a slot for writing.
-func (t *Table[S, T]) Mut(slot S) *T { return &t.own(uint32(slot / PageSize)).rec[slot%PageSize] }
+func (t *Table[S, T]) Mut(slot S) *T { return &own(t, uint32(slot/PageSize)).rec[slot%PageSize] }
 
-func (t *Table[S, T]) own(p uint32) *page[T] {
+func own[S Slot, T any](t *Table[S, T], p uint32) *page[T] {
 	pg := t.pages[p]
 	if !t.owned.Has(p) {
 		clone := *pg
@@ -85,12 +86,12 @@ func (t *Table[S, T]) own(p uint32) *page[T] {
 }
 
 // Alloc returns the lowest free slot and its record, which is zero.
-func (t *Table[S, T]) Alloc() (S, *T) {
-	p := t.lowestRoom()
+func Alloc[S Slot, T any](t *Table[S, T]) (S, *T) {
+	p := lowestRoom(t)
 	if p < 0 {
-		p = t.grow(nil)
+		p = grow(t, nil)
 	}
-	pg := t.own(uint32(p))
+	pg := own(t, uint32(p))
 	i := bits.TrailingZeros64(^pg.used)
 	pg.used |= 1 << i
 	if pg.used == ^uint64(0) {
@@ -101,8 +102,8 @@ func (t *Table[S, T]) Alloc() (S, *T) {
 }
 
 // NextSlot returns the slot that Alloc will return next.
-func (t *Table[S, T]) NextSlot() S {
-	p := t.lowestRoom()
+func NextSlot[S Slot, T any](t *Table[S, T]) S {
+	p := lowestRoom(t)
 	switch {
 	case p >= 0:
 		return S(p*PageSize + bits.TrailingZeros64(^t.pages[p].used))
@@ -115,20 +116,20 @@ func (t *Table[S, T]) NextSlot() S {
 // Place takes the given free slot and returns its record, which is zero. Pages below it that do not
 // exist yet share one empty page until something is written to them, so a single high slot costs
 // little.
-func (t *Table[S, T]) Place(slot S) *T {
+func Place[S Slot, T any](t *Table[S, T], slot S) *T {
 	p := int(slot / PageSize)
 	if len(t.pages) == 0 {
-		t.grow(nil)
+		grow(t, nil)
 	}
 	if len(t.pages) < p {
 		for empty := new(page[T]); len(t.pages) < p; {
-			t.grow(empty)
+			grow(t, empty)
 		}
 	}
 	if len(t.pages) == p {
-		t.grow(nil)
+		grow(t, nil)
 	}
-	pg := t.own(uint32(p))
+	pg := own(t, uint32(p))
 	pg.used |= 1 << (slot % PageSize)
 	if pg.used == ^uint64(0) {
 		t.room[p/64] &^= 1 << (p % 64)
@@ -137,7 +138,7 @@ func (t *Table[S, T]) Place(slot S) *T {
 	return &pg.rec[slot%PageSize]
 }
 
-func (t *Table[S, T]) lowestRoom() int {
+func lowestRoom[S Slot, T any](t *Table[S, T]) int {
 	for ; t.full < len(t.room); t.full++ {
 		if m := t.room[t.full]; m != 0 {
 			return t.full*64 + bits.TrailingZeros64(m)
@@ -147,7 +148,7 @@ func (t *Table[S, T]) lowestRoom() int {
 }
 
 // grow appends pg, or a new page if pg is nil, and returns the page's number.
-func (t *Table[S, T]) grow(pg *page[T]) int {
+func grow[S Slot, T any](t *Table[S, T], pg *page[T]) int {
 	p := len(t.pages)
 	if p/64 == len(t.room) {
 		t.room = append(t.room, 0)
@@ -161,24 +162,24 @@ func (t *Table[S, T]) grow(pg *page[T]) int {
 		pg.used = 1 // slot 0 means none
 	}
 	t.pages = append(t.pages, pg)
-	t.free(uint32(p))
+	free(t, uint32(p))
 	return p
 }
 
 // free marks a page as having a free slot.
-func (t *Table[S, T]) free(p uint32) {
+func free[S Slot, T any](t *Table[S, T], p uint32) {
 	t.room[p/64] |= 1 << (p % 64)
 	t.full = min(t.full, int(p/64))
 }
 
 // Release empties a slot.
-func (t *Table[S, T]) Release(slot S) {
+func Release[S Slot, T any](t *Table[S, T], slot S) {
 	p := uint32(slot / PageSize)
-	pg := t.own(p)
+	pg := own(t, p)
 	var zero T
 	pg.rec[slot%PageSize] = zero
 	pg.used &^= 1 << (slot % PageSize)
-	t.free(p)
+	free(t, p)
 	t.live--
 }
 

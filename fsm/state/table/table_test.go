@@ -59,7 +59,7 @@ func (v *version) lowestFree() nameSlot {
 func (v *version) alloc(t *rapid.T, text string) {
 	t.Helper()
 	want := v.lowestFree()
-	slot, r := v.table.Alloc()
+	slot, r := Alloc(&v.table)
 	if slot != want || r.Text != "" {
 		t.Fatalf("alloc gave slot %d with %q, the lowest free one is %d", slot, r.Text, want)
 	}
@@ -93,7 +93,7 @@ func TestTableAgainstAMap(t *testing.T) {
 				v := pick(t)
 				for range rapid.IntRange(1, 40).Draw(t, "how many") {
 					slot := used(t, v)
-					v.table.Release(slot)
+					Release(&v.table, slot)
 					delete(v.want, slot)
 				}
 			},
@@ -110,14 +110,14 @@ func TestTableAgainstAMap(t *testing.T) {
 					t.Skip("taken")
 				}
 				v.want[slot] = text()
-				v.table.Place(slot).Text = v.want[slot]
+				Place(&v.table, slot).Text = v.want[slot]
 			},
 			"fork": func(t *rapid.T) {
 				if len(all) > 6 {
 					t.Skip("enough")
 				}
 				v := pick(t)
-				all = append(all, &version{v.table.Fork(), maps.Clone(v.want)})
+				all = append(all, &version{Fork(&v.table), maps.Clone(v.want)})
 			},
 			"": func(t *rapid.T) {
 				for _, v := range all {
@@ -131,7 +131,7 @@ func TestTableAgainstAMap(t *testing.T) {
 func TestEachStops(t *testing.T) {
 	tab := Table[nameSlot, name]{}
 	for range 200 {
-		tab.Alloc()
+		Alloc(&tab)
 	}
 	n := 0
 	tab.Each(func(nameSlot, *name) bool { n++; return n < 70 })
@@ -144,7 +144,7 @@ func TestEachStops(t *testing.T) {
 // after a peak, or damaged bytes, may name one.
 func TestSparseTableMemory(t *testing.T) {
 	tab := Table[numberSlot, number]{}
-	tab.Place(MaxSlots - 1).Number = 7
+	Place(&tab, MaxSlots-1).Number = 7
 	distinct := map[*page[number]]bool{}
 	for _, p := range tab.pages {
 		distinct[p] = true
@@ -152,11 +152,11 @@ func TestSparseTableMemory(t *testing.T) {
 	if len(distinct) > 3 {
 		t.Errorf("%d pages were made for one record", len(distinct))
 	}
-	if slot, _ := tab.Alloc(); slot != 1 || tab.Get(MaxSlots-1).Number != 7 || tab.Len() != 2 {
+	if slot, _ := Alloc(&tab); slot != 1 || tab.Get(MaxSlots-1).Number != 7 || tab.Len() != 2 {
 		t.Errorf("the next slot is %d", slot)
 	}
 	for slot := numberSlot(60); slot < 70; slot++ {
-		tab.Place(slot).Number = uint64(slot)
+		Place(&tab, slot).Number = uint64(slot)
 	}
 	if tab.Has(130) || tab.Get(65).Number != 65 {
 		t.Error("pages skipped share what is written to one of them")
