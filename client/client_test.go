@@ -140,6 +140,16 @@ func TestNoReplicaReachable(t *testing.T) {
 	}
 }
 
+// TestPortThatDoesNotAnswer: who names the port of another service learns so soon, and not when the time
+// is up.
+func TestPortThatDoesNotAnswer(t *testing.T) {
+	url := serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	_, err := client(t, func(c *Config) { c.Timeout = time.Hour }, url, url).Get(t.Context(), "/v1/cluster", nil)
+	if CodeOf(err) != CodeNoReplica || !strings.Contains(err.Error(), "http.listen") {
+		t.Fatalf("%v", err)
+	}
+}
+
 func TestTimeOut(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone

@@ -95,7 +95,7 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				unfit = cmp.Or(unfit, wrong) // perhaps only its certificate has expired
 				continue
 			}
-			unreached := !answered && notSent(err)
+			unreached := !answered && (notSent(err) || r.Method == http.MethodGet && errors.Is(err, io.EOF))
 			if unreached {
 				silent = append(silent, s.Addr)
 			}
@@ -276,8 +276,11 @@ func retryDelay(err error, pause time.Duration) time.Duration {
 
 // unreached returns the error for the case that no replica could be reached.
 func (c *Client) unreached(last error) error {
-	e := newError(CodeNoReplica, "start one with \"rmd dev\" or \"rmd server\", or set --addr",
-		"no replica reached at %s: %s", strings.Join(c.bases, ", "), reason(last))
+	do := "start one with \"rmd dev\" or \"rmd server\", or set --addr"
+	if errors.Is(last, io.EOF) {
+		do = "the port to call is that of http.listen, by default 8088; if it is that, see the log of the replica"
+	}
+	e := newError(CodeNoReplica, do, "no replica reached at %s: %s", strings.Join(c.bases, ", "), reason(last))
 	e.Err = last
 	return e
 }
@@ -308,6 +311,9 @@ func (c *Client) timeoutError(ctx context.Context, r Request, last error, sent b
 
 // reason returns a short cause of a failed connection.
 func reason(err error) string {
+	if errors.Is(err, io.EOF) {
+		return "the connection ends without an answer"
+	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Err != nil {
 		return op.Err.Error()

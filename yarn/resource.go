@@ -136,6 +136,12 @@ func (r Resource) Negative() bool {
 	return false
 }
 
+// First returns the amounts of the first kinds, and 0 of the others.
+func (r Resource) First(kinds int) Resource {
+	clear(r[min(kinds, MaxKinds):])
+	return r
+}
+
 // Within reports whether every component of r is at most that of o.
 func (r Resource) Within(o Resource) bool {
 	for i := range r {

@@ -1,12 +1,14 @@
 package httpserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -227,11 +229,34 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if !streaming(r.URL.Path) {
 		r = view.WithFork(r, s.isLive(r))
 	}
-	label := s.answer(rec, r)
+	label := s.answerPanic(rec, r)
 	if rec.Header().Get("Content-Type") != "text/event-stream" { // a stream lasts as long as its client wants
 		s.metrics.ObserveHTTP(label, rec.status(), time.Since(start))
 	}
 }
+
+// answerPanic is answer, and answers also if the handler panics. net/http would close the connection
+// without an answer, and log the panic where nobody looks.
+func (s *Server) answerPanic(w *recorder, r *http.Request) (label string) {
+	defer func() {
+		p := recover()
+		switch {
+		case p == nil:
+			return
+		case p == http.ErrAbortHandler: // the handler wants the connection to end
+			panic(p)
+		}
+		s.log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+		if w.code != 0 {
+			panic(http.ErrAbortHandler) // the client must not take the part that it has for the whole
+		}
+		s.fail(s.mux.NewCall(w, r), errPanic)
+		label = "panic"
+	}()
+	return s.answer(w, r)
+}
+
+var errPanic = errors.New("this request made the replica's handler fail")
 
 // answer passes a request to the API or page that it is for. It returns the request's label in the
 // metrics.
@@ -359,6 +384,7 @@ func (r *recorder) WriteHeader(code int) {
 
 // Write renews the deadline.
 func (r *recorder) Write(p []byte) (int, error) {
+	r.code = cmp.Or(r.code, http.StatusOK)
 	r.extend()
 	return r.ResponseWriter.Write(p)
 }

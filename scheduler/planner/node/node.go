@@ -176,6 +176,12 @@ func (ns *Nodes) recommission(slot state.NodeSlot) {
 	ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: state.TakenBack})
 }
 
+// declared returns what a node has of the kinds that the cluster knows. As in YARN, a node may have
+// others, which nobody can ask for.
+func (ns *Nodes) declared(total yarn.Resource) yarn.Resource {
+	return total.First(len(ns.st.Versions.Kinds()))
+}
+
 // SetResource changes the total resource of a node.
 func (ns *Nodes) SetResource(in *input.SetNodeResource) input.Reply {
 	slot := ns.st.Nodes.Find(in.ID)
@@ -186,7 +192,7 @@ func (ns *Nodes) SetResource(in *input.SetNodeResource) input.Reply {
 		return input.Refuse(in, input.Refusef(input.InvalidRequest, "give amounts of zero or more",
 			"a node cannot have %s", in.Total))
 	}
-	ns.changeTotal(slot, in.Total, true)
+	ns.changeTotal(slot, ns.declared(in.Total), true)
 	ns.sched.ActivateAll()
 	return in.NewReply()
 }

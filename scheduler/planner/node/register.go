@@ -14,6 +14,7 @@ func (rp *Reports) Register(in *input.RegisterNode) input.Reply {
 		return input.Refuse(in, input.Refusef(input.InvalidRequest, "give a host, a port and resources above zero",
 			"node %s registers with %s", in.ID, in.Total))
 	}
+	total := rp.nodes.declared(in.Total)
 	slot, drains := rp.st.Nodes.Find(in.ID), int64(-1)
 	first := slot == 0
 	report := ""
@@ -39,7 +40,7 @@ func (rp *Reports) Register(in *input.RegisterNode) input.Reply {
 	} else {
 		slot = rp.st.Nodes.Next()
 	}
-	rp.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: in.Total,
+	rp.sched.Emit(&event.NodeRegistered{Node: slot, ID: in.ID, HTTPPort: in.HTTPPort, Rack: in.Rack, Total: total,
 		Version: in.Version, NodeManager: in.NodeManager,
 		Address: in.Address, HeartbeatSession: in.HeartbeatSession})
 	if drains >= 0 { // a restart of the node does not end its drain

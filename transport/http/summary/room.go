@@ -68,7 +68,7 @@ func RoomsOf(st *state.State, calc yarn.Calculator, least yarn.Resource) []Room 
 		}
 		r.Open = r.Open.Add(free)
 		if calc.HasRoom(n.Unallocated(), least) {
-			r.offer(Spot{slot, free})
+			r.offer(Spot{slot, free}, calc.Kinds)
 		}
 		return true
 	})
@@ -93,8 +93,8 @@ func missing(st *state.State, r *state.Reservation, free yarn.Resource) yarn.Res
 
 // offer takes a node for the kinds of which it has more free than the nodes before it. Of two nodes
 // with the same amount, it takes the one with more of the other kinds.
-func (r *Room) offer(s Spot) {
-	for k, amount := range s.Free {
+func (r *Room) offer(s Spot, kinds int) {
+	for k, amount := range s.Free[:kinds] {
 		best := &r.best[k]
 		if amount > best.Free[k] || amount > 0 && amount == best.Free[k] && slices.Compare(s.Free[:], best.Free[:]) > 0 {
 			*best = s
