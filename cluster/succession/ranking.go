@@ -52,6 +52,21 @@ func (s *Succession) ranking(leader string, term uint64) []string {
 	return ids
 }
 
+// turn returns how long this replica leaves to those before it in the ranking. One that has reported
+// the leader's death campaigns. It asks for votes only when it has stored its own, which a slow disk
+// takes longer for than stagger; a second candidate would split the votes. One that has not may be
+// dead.
+func (s *Succession) turn(before []string, term uint64) (d time.Duration) {
+	for _, id := range before {
+		if p, _, ok := s.lastStatus(id); ok && p.final(term) {
+			d += voteWait
+		} else {
+			d += stagger
+		}
+	}
+	return d
+}
+
 // awaitStatus waits until the other voters have reported the final end of their logs. It waits
 // longer while this replica has heard from too few for a majority: without them it cannot win
 // anyway, and a voter whose report is late may have the longer log.

@@ -16,7 +16,7 @@ import (
 const (
 	statusWait    = 10 * time.Millisecond // wait for the others' status
 	voteWait      = 60 * time.Millisecond // wait until votes are counted, and for the status of a majority
-	stagger       = 20 * time.Millisecond // delay per rank
+	stagger       = 20 * time.Millisecond // what a replica leaves to one that may be dead
 	retryPause    = 15 * time.Millisecond
 	slowestFactor = 16              // limit of the factor by which later tries take longer
 	freshness     = 2 * time.Second // an older status does not count
@@ -227,7 +227,7 @@ func (s *Succession) electSuccessor(leader string, term uint64) {
 		}
 		before, ranking := s.cfg.Replica.Term(), s.ranking(leader, term)
 		mine := slices.Index(ranking, s.id)
-		if s.awaitNewLeader(term, slower*time.Duration(mine)*stagger) {
+		if s.awaitNewLeader(term, slower*s.turn(ranking[:mine], term)) {
 			continue
 		}
 		switch {

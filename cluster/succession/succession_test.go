@@ -65,6 +65,25 @@ func TestWaitForMissingMajorityStatus(t *testing.T) {
 	})
 }
 
+// reporting has the statuses of the other voters.
+type reporting map[string]PeerStatus
+
+func (p reporting) LastStatus(id string) ([]byte, time.Time) { return p[id].Encode(), time.Now() }
+func (reporting) StatusChanged() <-chan struct{}             { return nil }
+func (reporting) SendStatus()                                {}
+
+// TestTurn checks that a replica does not campaign against one that is about to: it leaves the time of
+// a vote to a replica that has reported the death, and little to one that may be dead, too.
+func TestTurn(t *testing.T) {
+	s := surviving(t, "c.0", 7)
+	s.cfg.Peers = reporting{"a": {Term: 1, DeadLeaderTerm: 1}, "b": {Term: 1}}
+	for want, before := range map[time.Duration][]string{0: nil, voteWait: {"a"}, stagger: {"b"}, voteWait + stagger: {"a", "b"}} {
+		if got := s.turn(before, 1); got != want {
+			t.Errorf("it leaves %s to %v, want %s", got, before, want)
+		}
+	}
+}
+
 func TestStatusCodec(t *testing.T) {
 	p := PeerStatus{1, 2, 3, 4, 5, true}
 	got, ok := DecodeStatus(p.Encode())
