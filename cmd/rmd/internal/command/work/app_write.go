@@ -68,6 +68,9 @@ func runSubmit(c *verb.Call) error {
 			return err
 		}
 	}
+	if !s.Unmanaged && len(s.Context) == 0 {
+		c.PrintMessage("without --context there is nothing to launch: only simulated nodes run its AM")
+	}
 	cl, err := c.Client()
 	if err != nil {
 		return err

@@ -196,7 +196,7 @@ func undrain(c *verb.Call) error {
 	if c.IsSet("deadline") {
 		return clierr.Usagef("use one of them", "--undo and --deadline contradict each other")
 	}
-	return c.Post(path, c.Arg(0), nil, "%s is back in service", c.Arg(0))
+	return c.Post(path, c.Arg(0), nil, "%s is no longer drained: it serves when its NodeManager registers", c.Arg(0))
 }
 
 // drain drains a node as the flags say.
