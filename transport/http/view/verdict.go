@@ -180,7 +180,7 @@ func unlike(list []api.Member) (out []string) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			if most := mostCommon(files[name]); !slices.Contains(most, m.ID) {
-				out = append(out, fmt.Sprintf("%s: its %s does not say what that of %s says", m.ID, name,
+				out = append(out, fmt.Sprintf("%s: it has read another %s than %s: make them equal, then reload all", m.ID, name,
 					strings.Join(most, " and ")))
 			}
 		}

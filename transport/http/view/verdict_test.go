@@ -90,7 +90,7 @@ func TestVerdictCanLose(t *testing.T) {
 				l[i].Ports, l[i].Files = []string{"REST"}, map[string]string{"yarn-site.xml": "1", "core-site.xml": "2"}
 			}
 			l[0].Files = map[string]string{"yarn-site.xml": "1", "core-site.xml": "3"}
-		}, 3, 1, "degraded", []string{"rm1: its core-site.xml does not say what that of rm2 and rm3 says"}},
+		}, 3, 1, "degraded", []string{"rm1: it has read another core-site.xml than rm2 and rm3: make them equal, then reload all"}},
 	} {
 		list := replicas(c.voters)
 		c.change(list)
