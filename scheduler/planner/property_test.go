@@ -21,7 +21,7 @@ import (
 // Stories are longer than rapid's default, because reservations need a few steps. The flags
 // -rapid.steps and -rapid.checks override the numbers.
 func init() {
-	if err := errors.Join(flag.Set("rapid.steps", "100"), flag.Set("rapid.checks", "200")); err != nil {
+	if err := errors.Join(flag.Set("rapid.steps", "100"), flag.Set("rapid.checks", "100")); err != nil {
 		panic(err)
 	}
 }
