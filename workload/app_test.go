@@ -212,4 +212,7 @@ func TestNodeRemembersWhatEnded(t *testing.T) {
 	if n.shutdown(); len(n.manager.Running()) != 0 || w.news != 0 || w.meter.used.MemoryMB != 0 {
 		t.Errorf("after the shutdown: %d running, %d news, %+v used", len(n.manager.Running()), w.news, w.meter.used)
 	}
+	if w.loop.fire(); n.down || !n.calls {
+		t.Error("the node does not start again after it was told to shut down")
+	}
 }

@@ -41,9 +41,8 @@ func (c *Control) StopNode(name string) {
 // StartNode starts a stopped node again, without containers.
 func (c *Control) StartNode(name string) {
 	c.order(func(w *world) {
-		if n := w.named(name); n != nil && n.down {
-			n.down = false
-			n.beat()
+		if n := w.named(name); n != nil {
+			n.start()
 		}
 	})
 }

@@ -173,7 +173,7 @@ func (a *app) run(id yarn.ContainerID, h *holding) {
 		})
 		return
 	}
-	if !h.node.start(id, a.size(h), false) {
+	if !h.node.run(id, a.size(h), false) {
 		return // the cluster has ended it and will report that
 	}
 	n := h.node

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"rmd/scheduler/input"
 	"rmd/workload/agent"
@@ -25,7 +26,7 @@ type node struct {
 	rack   string
 	total  yarn.Resource
 	up     bool // registered
-	down   bool // was told to shut down; it does not come back
+	down   bool // its process does not run
 	calls  bool // a call is in flight
 	timer  *timer
 	prompt *timer
@@ -151,15 +152,15 @@ func (n *node) obey(r *input.NodeHeartbeatReply) {
 // launch starts an AM's container. The cluster repeats the order until the node has reported the
 // container; the node starts it once.
 func (n *node) launch(l input.Launch) {
-	if !n.start(l.Container, measure(l.Size, n.w.cfg.Kinds), true) {
+	if !n.run(l.Container, measure(l.Size, n.w.cfg.Kinds), true) {
 		return
 	}
 	n.w.pace.happened(false)
 	n.w.launched(n, l.Container)
 }
 
-// start starts a container. It returns false if the node has or had the container.
-func (n *node) start(id yarn.ContainerID, size report.Resource, am bool) bool {
+// run starts a container. It returns false if the node has or had the container.
+func (n *node) run(id yarn.ContainerID, size report.Resource, am bool) bool {
 	if n.down || !n.manager.Start(id, &process{size: size, am: am}) {
 		return false
 	}
@@ -210,10 +211,25 @@ func (n *node) reports(urgent bool) {
 	n.w.pace.nodeNews(n, urgent)
 }
 
-// shutdown ends the node, like a decommissioned one. It reports nothing any more.
+// shutdown ends the node, like a decommissioned one. It reports nothing any more. In a live run it
+// starts again like a process under systemd, so that it serves when its drain is undone.
 func (n *node) shutdown() {
 	n.w.log.Info("node told to shut down", "node", n.id.String())
 	n.stop()
+	if !n.w.exact {
+		n.w.loop.after(restartAfter, n.start)
+	}
+}
+
+// restartAfter is the time after which a node starts again that was told to shut down.
+const restartAfter = 5 * time.Second
+
+// start starts a node that has stopped, without containers.
+func (n *node) start() {
+	if n.down {
+		n.down = false
+		n.beat()
+	}
 }
 
 // stop ends the node and its containers, and reports nothing.
