@@ -7,5 +7,5 @@
 //	name         the identifiers alone
 //
 // Data goes to stdout, messages go to stderr. On a terminal, columns that may shrink do so until
-// the line fits. In a pipe or a file nothing is shortened.
+// the line fits: names lose their middle, sentences and amounts their end. In a pipe or a file nothing is shortened.
 package output

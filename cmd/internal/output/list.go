@@ -18,8 +18,9 @@ type Column[T any] struct {
 	Key    func(T) float64 // sort key; nil sorts by Text
 	Wide   bool            // shown only with -o wide or --columns
 	Right  bool            // right-aligned, for numbers
-	Shrink bool            // may be cut to fit a terminal
-	Least  int             // the width that a cut leaves; 0: 8
+	Shrink bool            // may be cut to fit a terminal, in the middle or as End says
+	End    bool            // is cut at its end, after a word: for sentences and amounts
+	Least  int             // the width that a cut leaves while a spare column can go instead; 0: 8
 	Short  func(T) string  // a shorter text, for a terminal that is too narrow for Text
 	Spare  bool            // omitted if the terminal is too narrow, unless --columns names it
 }

@@ -57,3 +57,45 @@ func TestWidthSaysWhatItCuts(t *testing.T) {
 		}
 	}
 }
+
+// TestCutEnd checks that a cut of a sentence or an amount keeps whole words, and no number without
+// its unit.
+func TestCutEnd(t *testing.T) {
+	const amount = "281 GiB · 40 vc · 3 gpu"
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{amount, 23, amount}, {amount, 22, "281 GiB · 40 vc…"}, {amount, 16, "281 GiB · 40 vc…"},
+		{amount, 15, "281 GiB…"}, {amount, 8, "281 GiB…"}, {"no room for it", 13, "no room for…"},
+		{"no room for it", 12, "no room for…"}, {"no room for it", 11, "no room…"}, {"unreachable", 8, "unreach…"},
+		{"unreachable", 1, "…"}, {"unreachable", 0, ""},
+	} {
+		if got := CutEnd(c.text, c.n); got != c.want {
+			t.Errorf("CutEnd(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
+		}
+	}
+}
+
+// TestAmountsStayWhole checks that an amount is cut only if no spare column is left, and then at its
+// end.
+func TestAmountsStayWhole(t *testing.T) {
+	list := List[string]{Columns: []Column[string]{
+		{Head: "ID", Text: func(s string) string { return s }, Shrink: true},
+		{Head: "USED", Text: func(string) string { return "281 GiB · 40 vc · 3 gpu" }, Shrink: true, End: true,
+			Least: AmountLeast},
+		{Head: "KIND", Text: func(string) string { return "leaf" }, Spare: true},
+	}}
+	for width, want := range map[int]string{
+		41: "ID        USED                     KIND\nroot.a.b  281 GiB · 40 vc · 3 gpu  leaf\n",
+		33: "ID        USED\nroot.a.b  281 GiB · 40 vc · 3 gpu\n",
+		32: "ID        USED\nroot.a.b  281 GiB · 40 vc…\n",
+		20: "ID        USED\nroot.a.b  281 GiB…\n",
+	} {
+		var b bytes.Buffer
+		if err := list.Write(&b, []string{"root.a.b"}, Options{Width: width}); err != nil || b.String() != want {
+			t.Errorf("%d columns (error %v):\n%s\nwant\n%s", width, err, b.String(), want)
+		}
+	}
+}

@@ -28,7 +28,8 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 		all := columns
 		columns = fitting(all, things, limit)
 		for _, c := range all {
-			if !slices.ContainsFunc(columns, func(k Column[T]) bool { return k.Head == c.Head }) {
+			i := slices.IndexFunc(columns, func(k Column[T]) bool { return k.Head == c.Head })
+			if i < 0 || slices.ContainsFunc(things, func(t T) bool { return columns[i].Text(t) != c.Text(t) }) {
 				lost = append(lost, c.Head)
 			}
 		}
@@ -48,15 +49,16 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 		}
 		rows = append(rows, row)
 	}
-	right, least := make([]bool, len(columns)), make([]int, len(columns))
+	shapes := make([]shape, len(columns))
 	for i, c := range columns {
-		if right[i] = c.Right; c.Shrink {
-			least[i] = cmp.Or(c.Least, shrinkMin)
+		shapes[i] = shape{right: c.Right, end: c.End}
+		if c.Shrink {
+			shapes[i].least = cmp.Or(c.Least, shrinkMin)
 		}
 	}
-	cut, err := layOut(w, rows, right, least, limit)
+	cut, err := layOut(w, rows, shapes, limit)
 	for i, c := range columns {
-		if cut[i] {
+		if cut[i] && !slices.Contains(lost, c.Head) {
 			lost = append(lost, c.Head)
 		}
 	}
@@ -110,10 +112,16 @@ func oneLine(s string) string {
 	return strings.ReplaceAll(Printable(s), "\n", " ")
 }
 
-// layOut prints rows of equal length as columns. least has the widths to which columns may be cut; 0:
-// not at all. It returns which columns it has cut.
-func layOut(w io.Writer, rows [][]string, right []bool, least []int, limit int) (cut []bool, err error) {
-	cut = make([]bool, len(least))
+// shape is how the cells of a column are printed.
+type shape struct {
+	right bool // aligned to the right
+	end   bool // cut at the end
+	least int  // the width to which they may be cut; 0: not at all
+}
+
+// layOut prints rows of equal length as columns. It returns which columns it has cut.
+func layOut(w io.Writer, rows [][]string, shapes []shape, limit int) (cut []bool, err error) {
+	cut = make([]bool, len(shapes))
 	if len(rows) == 0 {
 		return cut, nil
 	}
@@ -123,16 +131,20 @@ func layOut(w io.Writer, rows [][]string, right []bool, least []int, limit int) 
 			widths[i] = max(widths[i], width(cell))
 		}
 	}
-	fit(widths, least, limit)
+	fit(widths, shapes, limit)
 	b := bufio.NewWriter(w)
 	for _, row := range rows {
 		var line strings.Builder
 		for i, cell := range row {
 			cut[i] = cut[i] || width(cell) > widths[i]
-			cell = Cut(cell, widths[i])
+			if shapes[i].end {
+				cell = CutEnd(cell, widths[i])
+			} else {
+				cell = Cut(cell, widths[i])
+			}
 			pad := strings.Repeat(" ", widths[i]-width(cell))
 			switch {
-			case right[i]:
+			case shapes[i].right:
 				line.WriteString(pad + cell)
 			default:
 				line.WriteString(cell + pad)
@@ -147,11 +159,23 @@ func layOut(w io.Writer, rows [][]string, right []bool, least []int, limit int) 
 }
 
 // fit reduces the widths of columns that may shrink, the widest first, until the line fits the
-// limit.
-func fit(widths, least []int, limit int) {
+// limit. Where their least widths do not fit, as no spare column is left, they shrink below them.
+func fit(widths []int, shapes []shape, limit int) {
 	if limit <= 0 {
 		return
 	}
+	least := make([]int, len(shapes))
+	for i, s := range shapes {
+		least[i] = s.least
+	}
+	shrinkTo(widths, least, limit)
+	for i := range least {
+		least[i] = min(least[i], shrinkMin)
+	}
+	shrinkTo(widths, least, limit)
+}
+
+func shrinkTo(widths, least []int, limit int) {
 	total := gap * (len(widths) - 1)
 	for _, n := range widths {
 		total += n
@@ -182,6 +206,33 @@ func Cut(s string, n int) string {
 	}
 	tail := (n - 1) / 2
 	return string(r[:n-1-tail]) + "…" + string(r[len(r)-tail:])
+}
+
+// AmountLeast is the width of a cell that has room for an amount of three resources.
+const AmountLeast = 30
+
+// CutEnd shortens a string to n characters. It keeps the beginning up to the end of a word, and ends
+// with an ellipsis. It does not end with a number, which says something else without its unit.
+func CutEnd(s string, n int) string {
+	if width(s) <= n {
+		return s
+	}
+	if n < 1 {
+		return ""
+	}
+	r := []rune(s)
+	words := strings.Fields(string(r[:n-1]))
+	if len(words) > 0 && r[n-1] != ' ' && r[n-2] != ' ' {
+		words = words[:len(words)-1] // a part of a word
+	}
+	for len(words) > 0 {
+		last := words[len(words)-1]
+		if last != "·" && strings.Trim(last, "0123456789.,") != "" {
+			return strings.Join(words, " ") + "…"
+		}
+		words = words[:len(words)-1]
+	}
+	return string(r[:n-1]) + "…"
 }
 
 // Fact is one line of a description: a name and a value.

@@ -140,7 +140,7 @@ func autopilotState() verb.Verb {
 			{Head: "STABLE-SINCE", Text: func(s api.ServerVerdict) string {
 				return output.Time(s.StableSinceMillis)
 			}, Key: func(s api.ServerVerdict) float64 { return float64(s.StableSinceMillis) }},
-			{Head: "WHY", Text: func(s api.ServerVerdict) string { return s.Why }, Shrink: true},
+			{Head: "WHY", Text: func(s api.ServerVerdict) string { return s.Why }, Shrink: true, End: true},
 		},
 	}
 	return verb.Verb{Name: "state", Usage: "show autopilot's verdict on each replica", Flags: verb.ListFlags(list),

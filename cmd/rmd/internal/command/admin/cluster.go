@@ -212,7 +212,7 @@ func clusterVerify() verb.Verb {
 		Columns: []output.Column[api.ReplicaDigest]{
 			{Head: "ID", Text: func(r api.ReplicaDigest) string { return r.ID }},
 			{Head: "DIGEST", Text: func(r api.ReplicaDigest) string { return r.Digest }},
-			{Head: "ERROR", Text: func(r api.ReplicaDigest) string { return r.Error }, Shrink: true},
+			{Head: "ERROR", Text: func(r api.ReplicaDigest) string { return r.Error }, Shrink: true, End: true},
 		},
 	}
 	return verb.Verb{Name: "verify", Usage: "compare the digests of all replicas at one index",

@@ -115,7 +115,7 @@ var faultColumns = output.List[api.Fault]{
 	Columns: []output.Column[api.Fault]{
 		{Head: "KEY", Text: func(f api.Fault) string { return f.Name }},
 		{Head: "VALUE", Text: func(f api.Fault) string { return f.Value }, Shrink: true},
-		{Head: "WHY", Text: func(f api.Fault) string { return f.What }, Shrink: true},
+		{Head: "WHY", Text: func(f api.Fault) string { return f.What }, Shrink: true, End: true},
 	},
 }
 
@@ -281,7 +281,7 @@ var versionColumns = output.List[api.ConfVersion]{
 			return output.Number(v.Changes)
 		}, Key: func(v api.ConfVersion) float64 { return float64(v.Changes) }, Right: true},
 		{Head: "AUTHOR", Text: func(v api.ConfVersion) string { return v.Author }, Shrink: true},
-		{Head: "COMMENT", Text: func(v api.ConfVersion) string { return v.Comment }, Shrink: true},
+		{Head: "COMMENT", Text: func(v api.ConfVersion) string { return v.Comment }, Shrink: true, End: true},
 		{Head: "CURRENT", Wide: true, Text: func(v api.ConfVersion) string { return output.YesNo(v.Current) }},
 	},
 }

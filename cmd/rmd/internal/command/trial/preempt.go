@@ -60,14 +60,19 @@ var preemptionColumns = output.List[api.PreemptionQueue]{
 	Name: func(q api.PreemptionQueue) string { return q.Path },
 	Columns: []output.Column[api.PreemptionQueue]{
 		{Head: "QUEUE", Text: func(q api.PreemptionQueue) string { return q.Path + inLabel(q.Label) }, Shrink: true},
-		{Head: "USED", Text: func(q api.PreemptionQueue) string { return q.Used }, Shrink: true},
-		{Head: "GUARANTEED", Text: func(q api.PreemptionQueue) string { return q.Guaranteed }, Shrink: true},
-		{Head: "ENTITLED", Text: func(q api.PreemptionQueue) string { return q.Entitled }, Shrink: true},
-		{Head: "RESERVED", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Reserved }, Shrink: true},
-		{Head: "PENDING", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Pending }, Shrink: true},
+		{Head: "USED", Text: func(q api.PreemptionQueue) string { return q.Used },
+			Shrink: true, End: true, Least: output.AmountLeast},
+		{Head: "GUARANTEED", Text: func(q api.PreemptionQueue) string { return q.Guaranteed },
+			Shrink: true, End: true, Least: output.AmountLeast},
+		{Head: "ENTITLED", Text: func(q api.PreemptionQueue) string { return q.Entitled },
+			Shrink: true, End: true, Least: output.AmountLeast},
+		{Head: "RESERVED", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Reserved },
+			Shrink: true, End: true, Least: output.AmountLeast},
+		{Head: "PENDING", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Pending },
+			Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "GIVES", Text: func(q api.PreemptionQueue) string {
 			return amountOrDash(q.Gives, q.GivesAmount)
-		}, Shrink: true},
+		}, Shrink: true, End: true, Least: output.AmountLeast},
 	},
 }
 

@@ -33,14 +33,21 @@ func appPath(c *verb.Call, tail string) (string, error) {
 	return "/v1/apps/" + url.PathEscape(c.Arg(0)) + tail, nil
 }
 
+// whyLeast is the width at which a reason can be told from others.
+const whyLeast = 30
+
+// appColumns are the columns of applications. The reason is what people look for: a narrow terminal
+// shows the number of an application, which commands take as its id, and neither name nor user.
 var appColumns = output.List[api.App]{
 	Name:  func(a api.App) string { return a.ID },
 	Empty: "no applications match",
 	Columns: []output.Column[api.App]{
-		{Head: "ID", Text: func(a api.App) string { return a.ID }},
+		{Head: "ID", Text: func(a api.App) string { return a.ID }, Short: func(a api.App) string {
+			return a.ID[strings.LastIndexByte(a.ID, '_')+1:]
+		}},
 		{Head: "STATE", Text: func(a api.App) string { return a.State }},
 		{Head: "QUEUE", Text: func(a api.App) string { return a.Queue }, Shrink: true},
-		{Head: "USER", Text: func(a api.App) string { return a.User }, Shrink: true},
+		{Head: "USER", Text: func(a api.App) string { return a.User }, Shrink: true, Spare: true},
 		{Head: "LIVE", Text: func(a api.App) string {
 			return output.Number(a.Containers)
 		}, Key: func(a api.App) float64 { return float64(a.Containers) }, Right: true},
@@ -49,7 +56,7 @@ var appColumns = output.List[api.App]{
 		}, Key: func(a api.App) float64 { return float64(a.Outstanding) }, Right: true},
 		{Head: "WAIT", Text: waitedText, Key: func(a api.App) float64 { return float64(a.WaitingMillis) }, Right: true},
 		{Head: "NAME", Text: func(a api.App) string { return a.Name }, Shrink: true, Spare: true},
-		{Head: "WHY", Text: func(a api.App) string { return a.WhyText }, Shrink: true, Spare: true},
+		{Head: "WHY", Text: func(a api.App) string { return a.WhyText }, Shrink: true, End: true, Least: whyLeast},
 		{Head: "TYPE", Wide: true, Text: func(a api.App) string { return a.Type }},
 		{Head: "PRIORITY", Wide: true, Text: func(a api.App) string {
 			return output.Number(a.Priority)

@@ -21,17 +21,17 @@ var sampleColumns = output.List[api.AppHistorySample]{
 			return s.Used.String()
 		}, Key: func(s api.AppHistorySample) float64 {
 			return float64(s.Used[api.MemoryMB])
-		}, Shrink: true},
+		}, Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "RESERVED", Text: func(s api.AppHistorySample) string {
 			return s.Reserved.String()
 		}, Key: func(s api.AppHistorySample) float64 {
 			return float64(s.Reserved[api.MemoryMB])
-		}, Shrink: true},
+		}, Spare: true, Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "PENDING", Text: func(s api.AppHistorySample) string {
 			return s.Pending.String()
 		}, Key: func(s api.AppHistorySample) float64 {
 			return float64(s.Pending[api.MemoryMB])
-		}, Shrink: true},
+		}, Shrink: true, End: true, Least: output.AmountLeast},
 	},
 }
 

@@ -39,16 +39,18 @@ var labelColumns = output.List[api.Label]{
 	Empty: "no labels",
 	Columns: []output.Column[api.Label]{
 		{Head: "LABEL", Text: func(l api.Label) string { return labelText(l.Name) }, Shrink: true},
-		{Head: "EXCLUSIVE", Text: exclusiveText},
+		{Head: "EXCLUSIVE", Text: exclusiveText, Spare: true},
 		{Head: "NODES", Text: func(l api.Label) string {
 			return output.Number(l.Nodes)
 		}, Key: func(l api.Label) float64 { return float64(l.Nodes) }, Right: true},
 		{Head: "USED", Text: func(l api.Label) string {
 			return l.Used.String()
-		}, Key: memoryOf(func(l api.Label) api.Resource { return l.Used }), Shrink: true},
+		}, Key: memoryOf(func(l api.Label) api.Resource { return l.Used }),
+			Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "FREE", Text: func(l api.Label) string {
 			return l.Free.String()
-		}, Key: memoryOf(func(l api.Label) api.Resource { return l.Free }), Shrink: true},
+		}, Key: memoryOf(func(l api.Label) api.Resource { return l.Free }),
+			Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "WAIT", Text: func(l api.Label) string {
 			return output.Number(l.WaitingApps)
 		}, Key: func(l api.Label) float64 { return float64(l.WaitingApps) }, Right: true},
@@ -348,7 +350,8 @@ var relabelColumns = output.List[api.NodeRelabel]{
 		{Head: "FROM", Text: func(n api.NodeRelabel) string { return labelText(n.From) }},
 		{Head: "TO", Text: func(n api.NodeRelabel) string { return labelText(n.To) }},
 		{Head: "LIVE", Text: func(n api.NodeRelabel) string { return output.Number(n.Containers) }, Right: true},
-		{Head: "USED", Text: func(n api.NodeRelabel) string { return n.Used.String() }, Shrink: true},
+		{Head: "USED", Text: func(n api.NodeRelabel) string { return n.Used.String() },
+			Shrink: true, End: true, Least: output.AmountLeast},
 	},
 }
 

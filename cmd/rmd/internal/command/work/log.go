@@ -32,7 +32,7 @@ var entryColumns = output.List[api.LogEntry]{
 		{Head: "BYTES", Text: func(e api.LogEntry) string {
 			return output.Number(e.Bytes)
 		}, Key: func(e api.LogEntry) float64 { return float64(e.Bytes) }, Right: true},
-		{Head: "WHAT", Text: entryText, Shrink: true},
+		{Head: "WHAT", Text: entryText, Shrink: true, End: true},
 	},
 }
 

@@ -34,9 +34,9 @@ var nodeColumns = output.List[api.Node]{
 		}, Key: func(n api.Node) float64 { return float64(n.Containers) }, Right: true},
 		{Head: "USED", Text: func(n api.Node) string { return n.Used.String() }, Key: func(n api.Node) float64 {
 			return float64(n.Used[api.MemoryMB])
-		}, Shrink: true},
-		{Head: "FREE", Text: freeText, Key: freeMemory, Shrink: true},
-		{Head: "RESERVED", Text: func(n api.Node) string { return n.Reservation }},
+		}, Shrink: true, End: true, Least: output.AmountLeast},
+		{Head: "FREE", Text: freeText, Key: freeMemory, Shrink: true, End: true, Least: output.AmountLeast},
+		{Head: "RESERVED", Text: func(n api.Node) string { return n.Reservation }, Spare: true},
 		{Head: "RACK", Wide: true, Text: func(n api.Node) string { return n.Rack }},
 		{Head: "TOTAL", Wide: true, Text: func(n api.Node) string { return n.Total.String() }, Key: func(n api.Node) float64 {
 			return float64(n.Total[api.MemoryMB])
@@ -45,7 +45,7 @@ var nodeColumns = output.List[api.Node]{
 		{Head: "REGISTERED", Wide: true, Text: func(n api.Node) string {
 			return output.Time(n.RegisteredMillis)
 		}, Key: func(n api.Node) float64 { return float64(n.RegisteredMillis) }},
-		{Head: "REPORT", Wide: true, Text: func(n api.Node) string { return n.Report }, Shrink: true},
+		{Head: "REPORT", Wide: true, Text: func(n api.Node) string { return n.Report }, Shrink: true, End: true},
 		{Head: "LABEL", Wide: true, Text: func(n api.Node) string { return labelText(n.Label) }},
 	},
 }

@@ -64,10 +64,11 @@ func queueColumns(tree bool) output.List[verb.FlatQueue] {
 			{Head: "WAIT", Text: func(q verb.FlatQueue) string {
 				return output.Number(q.WaitingApps)
 			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.WaitingApps) }), Right: true},
-			{Head: "KIND", Text: kind},
+			{Head: "KIND", Text: kind, Spare: true},
 			{Head: "PENDING", Text: func(q verb.FlatQueue) string {
 				return q.Pending.String()
-			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Pending[api.MemoryMB]) }), Shrink: true},
+			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Pending[api.MemoryMB]) }),
+				Shrink: true, End: true, Least: output.AmountLeast},
 			{Head: "RESERVED", Wide: true, Text: func(q verb.FlatQueue) string {
 				return q.Reserved.String()
 			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Reserved[api.MemoryMB]) })},

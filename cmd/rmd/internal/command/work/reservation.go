@@ -31,7 +31,7 @@ var reservationColumns = output.List[api.Reservation]{
 			return r.Size.String()
 		}, Key: func(r api.Reservation) float64 {
 			return float64(r.Size[api.MemoryMB])
-		}, Shrink: true},
+		}, Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "AGE", Text: func(r api.Reservation) string {
 			return output.Millis(r.AgeMillis)
 		}, Key: func(r api.Reservation) float64 { return float64(r.AgeMillis) }, Right: true},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -91,34 +90,15 @@ func topTableOf[T any](l output.List[T], things func(*topPicture) []T) topTable 
 		check: func(sort string) error { return l.Write(io.Discard, nil, output.Options{Sort: sort}) },
 	}
 	for _, c := range l.Columns {
-		if !c.Wide && !c.Spare && c.Least == 0 { // a spare column may not be visible, and a sentence has no order
+		if !c.Wide && !c.Spare && (!c.End || c.Key != nil) { // a spare column may be invisible; a sentence has no order
 			t.heads = append(t.heads, strings.ToLower(c.Head))
 		}
 	}
 	return t
 }
 
-// topApps returns the columns of applications for a screen, where the reason is what people look
-// for: a narrow terminal shows the number of an application, which commands take as its id, and
-// neither name nor user.
-func topApps() output.List[api.App] {
-	l := appColumns
-	l.Columns = slices.Clone(l.Columns)
-	for i := range l.Columns {
-		switch c := &l.Columns[i]; c.Head {
-		case "ID":
-			c.Short = func(a api.App) string { return a.ID[strings.LastIndexByte(a.ID, '_')+1:] }
-		case "USER":
-			c.Spare = true
-		case "WHY":
-			c.Spare, c.Least = false, 30
-		}
-	}
-	return l
-}
-
 var topTables = map[string]topTable{
-	"app":   topTableOf(topApps(), func(p *topPicture) []api.App { return p.apps }),
+	"app":   topTableOf(appColumns, func(p *topPicture) []api.App { return p.apps }),
 	"queue": topTableOf(queueColumns(false), func(p *topPicture) []verb.FlatQueue { return p.queues }),
 	"node":  topTableOf(nodeColumns, func(p *topPicture) []api.Node { return p.nodes }),
 }
