@@ -70,7 +70,7 @@ func accessCreate() verb.Verb {
 				return err
 			}
 			a, err := cl.Post(c.Ctx(), "/v1/access/tokens", api.AccessTokenRequest{Name: c.String("name"), Role: role,
-				TTL: api.Duration(c.Span("ttl").Duration), Replace: c.Bool("replace"), Force: c.Bool("force")})
+				TTL: api.Duration(c.Span("ttl")), Replace: c.Bool("replace"), Force: c.Bool("force")})
 			if err != nil {
 				return err
 			}
@@ -205,7 +205,7 @@ func accessCertificate() verb.Verb {
 			if err != nil {
 				return err
 			}
-			name, life := c.String("name"), c.Span("ttl").Duration
+			name, life := c.String("name"), c.Span("ttl")
 			switch {
 			case !certificateName.MatchString(name):
 				return clierr.Usagef("write --name alice", "--name: %q is not 1 to 64 letters, digits, '.', '_', '@', '-'", name)

@@ -75,7 +75,7 @@ func tokenCreate() verb.Verb {
 				return err
 			}
 			a, err := cl.Post(c.Ctx(), "/v1/cluster/tokens",
-				api.TokenRequest{Role: role, TTL: api.Duration(c.Span("ttl").Duration)})
+				api.TokenRequest{Role: role, TTL: api.Duration(c.Span("ttl"))})
 			if err != nil {
 				return err
 			}

@@ -56,7 +56,7 @@ func runSave(c *verb.Call) error {
 		q.Set("stale", "true")
 	}
 	a, err := cl.Do(c.Ctx(), client.Request{Method: http.MethodGet, Path: "/v1/snapshot", Query: q,
-		Silence: c.Span("timeout").Duration, Plain: true})
+		Silence: c.Span("timeout"), Plain: true})
 	if err != nil {
 		return err
 	}

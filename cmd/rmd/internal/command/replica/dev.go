@@ -101,7 +101,7 @@ func runDev(c *verb.Call) (err error) {
 	ctx := c.Ctx()
 	if c.IsSet("for") {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.Span("for").Duration)
+		ctx, cancel = context.WithTimeout(ctx, c.Span("for"))
 		defer cancel()
 	}
 	ctx, fail := context.WithCancelCause(ctx)

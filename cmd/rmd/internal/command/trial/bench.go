@@ -151,8 +151,8 @@ func benchConfig(c *verb.Call, kind load.Kind) (load.Config, error) {
 	}
 	cfg.Nodes, cfg.Connections, cfg.NodePort, cfg.Parallel = c.Int("nodes"), c.Int("connections"), c.Int("node-port"),
 		c.Int("parallel")
-	cfg.Interval, cfg.Warmup, cfg.Duration = c.Span("interval").Duration, c.Span("warmup").Duration,
-		c.Span("duration").Duration
+	cfg.Interval, cfg.Warmup, cfg.Duration = c.Span("interval"), c.Span("warmup"),
+		c.Span("duration")
 	for _, text := range verb.SplitList(c.String("pids")) {
 		pid, err := strconv.Atoi(text)
 		if err != nil || pid < 1 {
@@ -163,10 +163,10 @@ func benchConfig(c *verb.Call, kind load.Kind) (load.Config, error) {
 	if kind == load.Heartbeats {
 		return cfg, nil
 	}
-	cfg.Queue, cfg.MasterInterval, cfg.NodeContainers = c.String("queue"), c.Span("am-interval").Duration,
+	cfg.Queue, cfg.MasterInterval, cfg.NodeContainers = c.String("queue"), c.Span("am-interval"),
 		c.Int("node-containers")
-	cfg.MemoryMB, cfg.VCores, cfg.Run, cfg.Drain = c.Int64("mb"), c.Int64("vcores"), c.Span("run").Duration,
-		c.Span("drain").Duration
+	cfg.MemoryMB, cfg.VCores, cfg.Run, cfg.Drain = c.Int64("mb"), c.Int64("vcores"), c.Span("run"),
+		c.Span("drain")
 	if kind == load.Allocations {
 		cfg.Masters, cfg.Batch, cfg.Outstanding = c.Int("masters"), c.Int("batch"), c.Int("outstanding")
 	}

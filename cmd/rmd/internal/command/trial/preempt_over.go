@@ -40,7 +40,7 @@ func previewPreemption(c *verb.Call) error {
 	}
 	timeout := previewTimeout
 	if c.IsSet("timeout") {
-		timeout = c.Span("timeout").Duration
+		timeout = c.Span("timeout")
 	}
 	doc, err := longPost(c, "/v1/preemption:preview", in, timeout)
 	if err != nil {

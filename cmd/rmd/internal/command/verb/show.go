@@ -162,7 +162,7 @@ func (c *Call) Repeat(print func(context.Context, io.Writer) error) error {
 	if !c.Bool("watch") {
 		return print(c.Ctx(), c.Program.Out)
 	}
-	every := max(c.Span("every").Duration, 100*time.Millisecond)
+	every := max(c.Span("every"), 100*time.Millisecond)
 	for {
 		var b bytes.Buffer
 		err := print(c.Ctx(), &b)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -125,11 +126,11 @@ func (c *Call) stopped(err error) bool {
 }
 
 // Span returns the duration of a flag.
-func (c *Call) Span(name string) span {
+func (c *Call) Span(name string) time.Duration {
 	if s, ok := c.Generic(name).(*span); ok {
-		return *s
+		return s.Duration
 	}
-	return span{}
+	return 0
 }
 
 // Format returns the output format, which checkValues has checked.
@@ -153,7 +154,7 @@ func (c *Call) ClientOf(addrs []string) (*client.Client, error) {
 	cfg := client.DefaultConfig()
 	cfg.Addrs = addrs
 	cfg.CACert, cfg.Cert, cfg.Key = c.String("cacert"), c.String("cert"), c.String("key")
-	cfg.Timeout, cfg.Stale, cfg.Version = c.Span("timeout").Duration, c.Bool("stale"), c.Program.Version
+	cfg.Timeout, cfg.Stale, cfg.Version = c.Span("timeout"), c.Bool("stale"), c.Program.Version
 	cfg.Read = c.tellAge
 	cfg.Waits = func(all []client.Standing) {
 		lines := []string{fmt.Sprintf("no replica leads now; waiting, at most %s:", cfg.Timeout)}

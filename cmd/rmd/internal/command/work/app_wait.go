@@ -42,7 +42,7 @@ func runWait(c *verb.Call) error {
 	ctx := c.Ctx()
 	if c.IsSet("timeout") {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.Span("timeout").Duration)
+		ctx, cancel = context.WithTimeout(ctx, c.Span("timeout"))
 		defer cancel()
 	}
 	pause, last := waitFirst, ""
@@ -52,7 +52,7 @@ func runWait(c *verb.Call) error {
 		switch {
 		case ctx.Err() != nil && c.Ctx().Err() == nil:
 			return clierr.New(clierr.CodeTimedOut, "raise --timeout", "%s is %s after %s", c.Arg(0), verb.StateText(last),
-				c.Span("timeout"))
+				output.Span(c.Span("timeout")))
 		case err != nil && clierr.Code(err) != exitcode.NoLeader:
 			return err
 		case err == nil:

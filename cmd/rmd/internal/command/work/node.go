@@ -218,7 +218,7 @@ func drainFlags(c *verb.Call, name string) (how api.Drain, until string, err err
 	if !c.IsSet("deadline") {
 		return how, "", nil
 	}
-	d := c.Span("deadline").Duration
+	d := c.Span("deadline")
 	if d < time.Minute {
 		err = c.Confirm(name, "drain %s and end its containers after %s", name, d)
 	}

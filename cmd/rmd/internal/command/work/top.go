@@ -68,7 +68,7 @@ type topScreen struct {
 }
 
 func runTop(c *verb.Call) error {
-	t := &topScreen{c: c, by: c.String("by"), every: max(c.Span("every").Duration, 200*time.Millisecond),
+	t := &topScreen{c: c, by: c.String("by"), every: max(c.Span("every"), 200*time.Millisecond),
 		live: c.Program.OutTerminal,
 		sort: map[string]string{"app": "-wait", "queue": "", "node": "-used"}}
 	if s := c.String("sort"); s != "" {
