@@ -283,6 +283,8 @@ func TestListsAndDocuments(t *testing.T) {
 			`{"apps":[{"id":"application_1780000000000_0108","state":"ACCEPTED","queue":"root.b","user":"v","name":"n","waiting_ms":242000,"why_text":"its AM waits"}]}`)
 	}))
 	defer s.Close()
+	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"apps":[]}`) }))
+	defer empty.Close()
 	env := map[string]string{"RMD_ADDR": s.URL}
 	for line, want := range map[string]string{
 		"app list":                      "ID                              STATE     QUEUE   USER  LIVE  ASKS   WAIT  NAME  WHY\n" + anApp + "  RUNNING   root.a  u        0     0      -  -     -\napplication_1780000000000_0108  ACCEPTED  root.b  v        0     0  4m02s  n     its AM waits\n",
@@ -292,6 +294,16 @@ func TestListsAndDocuments(t *testing.T) {
 	} {
 		if r := rmd(t, env, strings.Fields(line)...); r.exit != 0 || r.out != want {
 			t.Errorf("%s: %d\n%s%s\nwant\n%s", line, r.exit, r.out, r.err, want)
+		}
+	}
+	for line, says := range map[string]string{
+		"app list":                      "no application is unfinished; --all shows those that have ended\n",
+		"app list --newest --sort user": "no application is unfinished; --all shows those that have ended\n",
+		"app list --user ann":           "no applications match\n", "app list --filter user=ann": "no applications match\n",
+		"app list --all": "no applications match\n", "app list --state RUNNING": "no applications match\n",
+	} {
+		if r := rmd(t, map[string]string{"RMD_ADDR": empty.URL}, strings.Fields(line)...); r.exit != 0 || r.err != says {
+			t.Errorf("%s without applications: exit %d, %q on stderr, want 0 and %q", line, r.exit, r.err, says)
 		}
 	}
 	var d struct {

@@ -132,13 +132,17 @@ func appList() verb.Verb {
 			if states != "" {
 				q.Set("state", states)
 			}
+			list := appColumns
+			if len(chosen) == 0 && !c.Bool("all") && len(q) == 1 && !c.IsSet("filter") {
+				list.Empty = "no application is unfinished; --all shows those that have ended"
+			}
 			if c.Bool("newest") {
 				q.Set("order", "newest")
 			}
 			if c.IsSet("limit") && c.Int("limit") < 1 {
 				return clierr.Usagef("write --limit 100", "--limit must be at least 1")
 			}
-			return verb.ShowList(c, appColumns, func(ctx context.Context) (verb.Fetched[api.App], error) {
+			return verb.ShowList(c, list, func(ctx context.Context) (verb.Fetched[api.App], error) {
 				return verb.Pages(ctx, c, "/v1/apps", "apps", q, c.Int("limit"), func(b []byte) ([]api.App, string, error) {
 					var d api.Apps
 					err := json.Unmarshal(b, &d)
