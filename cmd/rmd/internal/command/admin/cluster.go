@@ -51,10 +51,13 @@ var memberColumns = output.List[api.Member]{
 	},
 }
 
+// tells reports whether a replica answers, so that what it reports of itself is known.
+func tells(m api.Member) bool { return m.State == "" || m.State == "alive" }
+
 // toldBy returns a number that the replica itself reports, or "-" if the replica does not answer.
 func toldBy(number func(api.Member) uint64) func(api.Member) string {
 	return func(m api.Member) string {
-		if m.State != "" && m.State != "alive" {
+		if !tells(m) {
 			return "-"
 		}
 		return output.Number(number(m))
@@ -62,7 +65,10 @@ func toldBy(number func(api.Member) uint64) func(api.Member) string {
 }
 
 func memberDisk(m api.Member) string {
-	if m.DiskFull {
+	switch {
+	case !tells(m):
+		return "-"
+	case m.DiskFull:
 		return "FULL"
 	}
 	return bytesize.Format(m.DiskFree)
