@@ -13,6 +13,7 @@ import (
 
 	"rmd/fsm/state"
 	"rmd/internal/codec"
+	"strings"
 )
 
 // Info describes a verified snapshot.
@@ -78,6 +79,9 @@ func read(r io.Reader, sections []state.Section) (info Info, st *state.State, er
 func readHeader(fr *frameReader, newest byte) (Header, error) {
 	var h Header
 	b, err := fr.raw(magicSize)
+	if errors.Is(err, ErrDamaged) && !strings.HasPrefix(magic, string(fr.buf[:min(fr.offset, int64(len(magic)))])) {
+		err = ErrMagic // a file that is shorter than the first bytes, and not the beginning of a snapshot
+	}
 	if err != nil {
 		return h, fr.fail(err)
 	}

@@ -190,6 +190,19 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 	mustRefuse(t, append(bytes.Clone(good), 0), "a byte more", len(good))
 }
 
+// TestOtherFilesAreNoSnapshots checks that a file that does not begin as a snapshot is not called
+// damaged, however short it is.
+func TestOtherFilesAreNoSnapshots(t *testing.T) {
+	for text, want := range map[string]error{
+		"rm1\n": ErrMagic, "RMX": ErrMagic, "<configuration/>": ErrMagic, "RMD": ErrDamaged, magic: ErrDamaged,
+		"": ErrDamaged,
+	} {
+		if _, _, err := Read(strings.NewReader(text)); !errors.Is(err, want) {
+			t.Errorf("Read of %q: %v, want %v", text, err, want)
+		}
+	}
+}
+
 func TestDamageErrorPosition(t *testing.T) {
 	b := written(t, small(t))
 	at := bytes.Index(b, []byte("host-2"))

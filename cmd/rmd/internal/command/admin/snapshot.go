@@ -118,7 +118,11 @@ func inspectFile(path string) (snapshot.Info, error) {
 	}
 	defer f.Close()
 	info, err := snapshot.Verify(f)
-	if err != nil {
+	switch {
+	case errors.Is(err, snapshot.ErrMagic):
+		return info, clierr.New("NOT_A_SNAPSHOT", "name a file that \"rmd snapshot save\" wrote", "%s is not a snapshot of rmd",
+			path)
+	case err != nil:
 		return info, &clierr.Error{Code: "SNAPSHOT_DAMAGED", What: fmt.Sprintf("%s: %v", path, err), Do: "use another file",
 			Exit: exitcode.CheckFailed, Err: err}
 	}
