@@ -150,13 +150,27 @@ func snapshotInspect() verb.Verb {
 					{Name: "epoch", Value: output.Number(info.Epoch)}, {Name: "size", Value: bytesize.Format(info.Bytes)},
 					{Name: "digest", Value: digestText(info.Digest)}, {Name: "sha256", Value: info.SHA256},
 				}
-				for _, s := range info.Sections {
-					facts = append(facts, output.Fact{Name: "  " + s.Name,
-						Value: fmt.Sprintf("%s records, %s", output.Count(s.Records), bytesize.Format(s.Bytes))})
-				}
-				return doc, facts, err
+				return doc, append(facts, sectionFacts(info.Sections)...), err
 			})
 		}}
+}
+
+// sectionFacts returns the sections that have records, and how many have none.
+func sectionFacts(sections []snapshot.SectionInfo) []output.Fact {
+	var facts []output.Fact
+	empty := 0
+	for _, s := range sections {
+		if s.Records == 0 {
+			empty++
+			continue
+		}
+		facts = append(facts, output.Fact{Name: "  " + s.Name,
+			Value: fmt.Sprintf("%s, %s", thousands.Count(s.Records, "record"), bytesize.Format(s.Bytes))})
+	}
+	if empty > 0 {
+		facts = append(facts, output.Fact{Name: "  others", Value: thousands.Count(empty, "section") + " without records"})
+	}
+	return facts
 }
 
 func snapshotRestore() verb.Verb {
