@@ -166,9 +166,15 @@ func (a *arranger) lookup(name string) (*level, cli.Flag) {
 	return nil, nil
 }
 
-// unknown returns the error for an unknown flag and suggests the most similar one. It knows only
-// the flags of the commands found so far.
+// unknown returns the error for an unknown flag and suggests the command of that name, or the most
+// similar flag. It knows only the flags of the commands found so far.
 func (a *arranger) unknown(w, name string) error {
+	for _, c := range a.subs {
+		if !c.Hidden && c.HasName(name) {
+			return clierr.New(clierr.CodeUnknownFlag, "did you mean "+a.path()+" "+c.Name+"? see "+a.path()+" --help",
+				"%q has no flag %s", a.path(), w)
+		}
+	}
 	var names []string
 	for _, l := range a.levels {
 		for _, f := range l.flags {
