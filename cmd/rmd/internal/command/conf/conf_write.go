@@ -346,20 +346,25 @@ func unchanged(c *verb.Call, version uint64) error {
 func confRollback() verb.Verb {
 	return verb.Verb{Name: "rollback", Usage: "make the content of an earlier version the newest version", Args: "VERSION",
 		Min: 1, Max: 1, Flags: []cli.Flag{
-			&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"}, verb.YesFlag(),
+			&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; show what would change"}, verb.YesFlag(),
 		},
-		Examples: []string{"rmd conf rollback 3 -m \"back to Friday\""},
+		Examples: []string{"rmd conf rollback 3 --dry-run", "rmd conf rollback 3 -m \"back to Friday\""},
 		Complete: []verb.Source{verb.Versions},
 		Run: func(c *verb.Call) error {
 			to, err := strconv.ParseUint(c.Arg(0), 10, 63)
 			if err != nil || to == 0 {
 				return clierr.Usagef("see rmd conf history", "%q is not a version", c.Arg(0))
 			}
-			if err := c.Confirm(c.Arg(0), "replace the queue configuration with version %d", to); err != nil {
-				return err
-			}
 			cl, err := c.Client()
 			if err != nil {
+				return err
+			}
+			if c.Bool("dry-run") {
+				return tryRollback(c, cl, to)
+			}
+			if err := c.Confirm(c.Arg(0), "replace the queue configuration with version %d (--dry-run shows what changes)",
+				to); err != nil {
 				return err
 			}
 			a, err := cl.Post(c.Ctx(), "/v1/conf:rollback", api.Rollback{To: to, Comment: c.String("comment")})
@@ -372,4 +377,23 @@ func confRollback() verb.Verb {
 			}
 			return verb.ShowDone(c, a, strconv.FormatUint(d.Version, 10), "version %d is in force, equal to %d", d.Version, to)
 		}}
+}
+
+// tryRollback shows what a rollback to a version would change. A rollback writes the keys of the
+// version without a check of their spelling, and so does this.
+func tryRollback(c *verb.Call, cl *client.Client, to uint64) error {
+	a, err := cl.Get(c.Ctx(), "/v1/conf/versions/"+strconv.FormatUint(to, 10), nil)
+	if err != nil {
+		return err
+	}
+	var old api.Conf
+	if err := a.Decode(&old); err != nil {
+		return err
+	}
+	body, err := json.Marshal(api.PutConf{Properties: old.Properties, Comment: c.String("comment")})
+	if err != nil {
+		return err
+	}
+	return SendConf(c, cl, client.Request{Method: http.MethodPut, Path: "/v1/conf",
+		Query: url.Values{"allow_unknown": {"true"}}, Body: body, ContentType: "application/json"}, 0)
 }
