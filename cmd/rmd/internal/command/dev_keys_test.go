@@ -102,6 +102,13 @@ func TestDevKeys(t *testing.T) {
 	x.press("w")
 	x.await(`http://127\.0\.0\.1:` + port + `/ui/`)
 	x.await(`rmd cluster status --addr 127\.0\.0\.1:` + port)
+	x.await(`w or Esc closes the addresses`)
+	for _, shut := range []string{"w", "\x1b"} {
+		x.press(shut)
+		x.await(`applications +\d+ running(?s:.*)w addresses`)
+		x.press("w")
+		x.await(`w or Esc closes the addresses`)
+	}
 	x.press("q")
 	x.await(`stopping`)
 	if err := x.cmd.Wait(); err != nil {

@@ -56,7 +56,7 @@ func DevVerb() verb.Verb {
 		Long: "Each replica is a process, with Raft on disk, in --data DIR or in a directory that is removed at the end.\n" +
 			"REST: replica 1 at port 8088, 2 at 8188, 3 at 8288.\n" +
 			"Keys: k kills the leader with SIGKILL and shows what that costs, b starts dead replicas again, n takes the power from a node " +
-			"and gives it back, j submits a job that needs a whole node, w shows the addresses of the pages, q stops the cluster.",
+			"and gives it back, j submits a job that needs a whole node, w shows the addresses of the pages until w or Esc, q stops the cluster.",
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "replicas", Usage: "number of replicas", Value: 3},
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes",

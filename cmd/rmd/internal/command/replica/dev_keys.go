@@ -22,6 +22,8 @@ func (s *summary) key(ctx context.Context, k byte) (end bool) {
 		s.job = &devJob{queue: s.d.largeQueue, since: s.began.UnixMilli()}
 	case 'w':
 		s.pages = !s.pages
+	case 27: // Esc
+		s.pages = false
 	}
 	return false
 }

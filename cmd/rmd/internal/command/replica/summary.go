@@ -264,6 +264,9 @@ var devKeys = []string{
 	"j a job that needs a whole node   w addresses   q quit",
 }
 
+// devKeysPages is the second line of the keys while the addresses are shown.
+const devKeysPages = "j a job that needs a whole node   w or Esc closes the addresses   q quit"
+
 // picture returns the lines, each of at most 80 columns, and one less than the terminal has rows.
 func (s *summary) picture(p picture) []string {
 	v, t := p.cluster.Verdict, p.cluster.Totals
@@ -295,7 +298,10 @@ func (s *summary) picture(p picture) []string {
 		foot = append(foot, p.note)
 	}
 	if p.keys {
-		foot = append(append(foot, ""), devKeys...)
+		foot = append(foot, "", devKeys[0], devKeys[1])
+		if p.pages != nil {
+			foot[len(foot)-1] = devKeysPages
+		}
 	}
 	queues := []string{fmt.Sprintf("%-16s %-*s  used  rsvd  apps wait", "queue", verb.BarWidth+2,
 		"used #  reserved =  pending -  | share")}
