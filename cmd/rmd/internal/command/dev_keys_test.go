@@ -114,6 +114,11 @@ func TestDevKeys(t *testing.T) {
 	if err := x.cmd.Wait(); err != nil {
 		t.Errorf("rmd dev ends with %v", err)
 	}
+	for _, m := range regexp.MustCompile(`\x1b\[(\d+)A`).FindAllStringSubmatch(x.seen.text(), -1) {
+		if n, _ := strconv.Atoi(m[1]); n > 20 { // 24 without the cursor's and three of the greeting
+			t.Errorf("a picture of %d lines scrolls the greeting away", n)
+		}
+	}
 	for line := range strings.SplitSeq(regexp.MustCompile(`\x1b\[\d*[A-Za-z]`).ReplaceAllString(x.seen.text(), ""), "\n") {
 		line = strings.Trim(line, "\r")
 		if n := len([]rune(line)); n > 80 && !strings.HasPrefix(line, "log file: ") { // the path depends on the machine

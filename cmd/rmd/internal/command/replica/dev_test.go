@@ -44,7 +44,7 @@ func devPicture() picture {
 		q.AbsCapacity, q.Used, q.Reserved, q.Pending = share, resource(used+held), resource(held), resource(pending)
 		return q
 	}
-	p := picture{height: 24, speed: 300, up: 71 * time.Second, keys: true,
+	p := picture{rows: 23, speed: 300, up: 71 * time.Second, keys: true,
 		work:    workload.Progress{Virtual: 5*time.Hour + 55*time.Minute, Waiting: 3, Granted: 214},
 		started: "214 started, 41 in 10 s",
 		kill: &devKill{victim: "rm1", leader: "rm3", led: 9 * time.Millisecond, gap: 31 * time.Millisecond, reserved: 1,
@@ -64,7 +64,7 @@ func devPicture() picture {
 }
 
 // TestDevFitsTerminal checks that a terminal of 80 by 24 shows every picture of rmd dev without
-// folding a line or scrolling.
+// folding a line or scrolling, and that a lower one leaves out what is less important.
 func TestDevFitsTerminal(t *testing.T) {
 	s := newSummary(&devCluster{})
 	many, large, page, failed := devPicture(), devPicture(), devPicture(), devPicture()
@@ -87,13 +87,34 @@ func TestDevFitsTerminal(t *testing.T) {
 	for name, p := range map[string]picture{"usual": devPicture(), "many queues": many, "large numbers": large,
 		"addresses": page, "failed": failed} {
 		lines := s.picture(p)
-		if len(lines) > 23 {
-			t.Errorf("%s: %d lines, want at most 23:\n%s", name, len(lines), strings.Join(lines, "\n"))
+		for p.rows = 23; p.rows > 0; p.rows-- {
+			low := s.picture(p)
+			text := strings.Join(low, "\n")
+			if len(low) > p.rows {
+				t.Errorf("%s: %d lines, want at most %d:\n%s", name, len(low), p.rows, text)
+			}
+			if p.rows >= 20 && len(p.pages) == 0 && !strings.Contains(text, "reservations ") {
+				t.Errorf("%s: %d lines do not say how many reservations there are:\n%s", name, p.rows, text)
+			}
+			if p.rows >= 10 && (!strings.HasSuffix(text, " quit") || !strings.Contains(text, "\nkill -9")) {
+				t.Errorf("%s: %d lines are without the kill or the keys:\n%s", name, p.rows, text)
+			}
 		}
 		for _, l := range lines {
 			if n := len([]rune(l)); n > summaryWidth {
 				t.Errorf("%s: %d columns, want at most %d: %q", name, n, summaryWidth, l)
 			}
+		}
+	}
+}
+
+// TestDevKeepsGreeting checks that the rows over the picture stay on the terminal, unless it is so low
+// that the picture needs all of it.
+func TestDevKeepsGreeting(t *testing.T) {
+	for _, x := range []struct{ height, above, want int }{{24, 3, 20}, {24, 4, 19}, {40, 0, 39}, {18, 3, 14}, {17, 3, 16},
+		{1, 3, 1}} {
+		if got := rowsFor(x.height, x.above); got != x.want {
+			t.Errorf("%d rows below %d on a terminal of %d, want %d", got, x.above, x.height, x.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ type summary struct {
 	d     *devCluster
 	began time.Time
 	drawn int             // lines on the terminal
+	above int             // rows over the picture, with the greeting
 	pages bool            // show the addresses of the pages
 	down  string          // a node without power
 	job   *devJob         // the last one that the key j submitted, or nil
@@ -157,9 +159,14 @@ func (s *summary) loop(ctx context.Context, each func()) error {
 // greet prints addresses and hints.
 func (s *summary) greet() {
 	c := s.d.c
-	c.PrintMessage("log file: %s", s.d.logFile.Name())
-	c.PrintMessage("pages: http://%s/ui/", s.d.replicas[0].addr)
-	c.PrintMessage("in another terminal: %s", s.hints()[0])
+	for _, l := range []string{"log file: " + s.d.logFile.Name(), "pages: http://" + s.d.replicas[0].addr + "/ui/",
+		"in another terminal: " + s.hints()[0]} {
+		c.PrintMessage("%s", l)
+		if c.Program.ErrTerminal && !c.Quiet() {
+			w, _ := c.Program.Size()
+			s.above += (len([]rune(l)) + w - 1) / w // the terminal folds a long path
+		}
+	}
 }
 
 // hints returns commands to paste into another terminal.
@@ -193,7 +200,7 @@ type picture struct {
 	up           time.Duration
 	speed        float64
 	keys         bool
-	height       int
+	rows         int // that it may use
 }
 
 func (s *summary) read(ctx context.Context) (p picture, err error) {
@@ -232,7 +239,8 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 		}
 		p.pages = append(p.pages, s.hints()...)
 	}
-	_, p.height = s.d.c.Program.Size()
+	_, height := s.d.c.Program.Size()
+	p.rows = rowsFor(height, s.above)
 	p.up, p.speed, p.keys = time.Since(s.began).Truncate(time.Second), s.d.work.Speed, s.d.c.Program.InTerminal
 	return p, nil
 }
@@ -267,51 +275,145 @@ var devKeys = []string{
 // devKeysPages is the second line of the keys while the addresses are shown.
 const devKeysPages = "j a job that needs a whole node   w or Esc closes the addresses   q quit"
 
-// picture returns the lines, each of at most 80 columns, and one less than the terminal has rows.
-func (s *summary) picture(p picture) []string {
-	v, t := p.cluster.Verdict, p.cluster.Totals
-	head := []string{fmt.Sprintf("%s   leader %s (term %d)   %d of %d in step  can lose %d  up %s", v.Status,
-		dash(p.cluster.Leader), p.cluster.Term,
-		v.InStep, len(p.cluster.Members), v.CanLose, output.Span(p.up)), ""}
-	var foot []string
-	if p.pages != nil {
-		foot = append(foot, "")
-		foot = append(foot, p.pages...)
-	} else {
-		foot = append(foot, "",
-			"reservations  "+reservationLine(p.reservations),
-			fmt.Sprintf("containers    %s, %s, %s", output.Count(t.Containers), verb.NodesAlive(t),
-				p.started),
-			fmt.Sprintf("applications  %d running, %d waiting, %s ended", t.Running, t.Waiting, output.Count(t.Ended)),
-			"workload      "+workLine(p))
+// rowsFor returns the rows of a picture: one less than the terminal has, as the cursor is below it, and
+// without those of the greeting, so that this stays. A low terminal shows the picture alone.
+func rowsFor(height, above int) int {
+	if rows := height - 1 - above; rows >= leastRows {
+		return rows
 	}
-	if p.kill != nil || p.job != nil || p.note != "" {
-		foot = append(foot, "")
+	return max(height-1, 1)
+}
+
+// rank says how important a row of the screen is. Rows of a high rank are left out first.
+type rank int
+
+const (
+	rankVital rank = iota // the health of the cluster, and what the keys do and did
+	rankFigures
+	rankReservations
+	rankApps
+	rankWork
+	rankBlank
+)
+
+type row struct {
+	text string
+	rank rank
+}
+
+// rows are some rows of the screen, from top to bottom.
+type rows []row
+
+func (r *rows) add(k rank, texts ...string) {
+	for _, t := range texts {
+		*r = append(*r, row{t, k})
 	}
-	if p.kill != nil {
-		foot = append(foot, p.kill.lines()...)
-	}
-	if p.job != nil {
-		foot = append(foot, p.job.line())
-	}
-	if p.note != "" {
-		foot = append(foot, p.note)
-	}
-	if p.keys {
-		foot = append(foot, "", devKeys[0], devKeys[1])
-		if p.pages != nil {
-			foot[len(foot)-1] = devKeysPages
+}
+
+// leaveOut leaves out rows of a rank, from the top, until there are at most so many.
+func (r rows) leaveOut(k rank, most int) rows {
+	over := len(r) - most
+	return slices.DeleteFunc(r, func(x row) bool {
+		if over <= 0 || x.rank != k {
+			return false
 		}
-	}
+		over--
+		return true
+	})
+}
+
+// The screen shows usualQueues rows about queues, if there are so many, until rows that are less
+// important have been left out, and then leastQueues. From leastRows on the greeting stays.
+const (
+	usualQueues = 6
+	leastQueues = 2
+	leastRows   = 14
+)
+
+// picture returns the lines, each of at most 80 columns, and not more than the picture may use.
+func (s *summary) picture(p picture) []string {
 	queues := []string{fmt.Sprintf("%-16s %-*s  used  rsvd  apps wait", "queue", verb.BarWidth+2,
 		"used #  reserved =  pending -  | share")}
 	for _, q := range verb.Flatten(p.queues.Root, 0) {
-		queues = append(queues, queueLine(q, t))
+		queues = append(queues, queueLine(q, p.cluster.Totals))
 	}
-	if room := max(p.height-1-len(head)-len(foot), 2); len(queues) > room {
-		queues = append(queues[:room-1], fmt.Sprintf("… %d more queues", len(queues)-room+1))
+	head, foot := p.head(), p.foot()
+	shown := atMost(queues, max(p.rows-len(head)-len(foot), usualQueues))
+	for k := rankBlank; k > rankVital; k-- {
+		if k == rankFigures {
+			shown = atMost(queues, max(p.rows-len(head)-len(foot), leastQueues))
+		}
+		head = head.leaveOut(k, p.rows-len(shown)-len(foot))
+		foot = foot.leaveOut(k, p.rows-len(shown)-len(head))
 	}
-	return append(append(head, queues...), foot...)
+	shown = atMost(queues, max(p.rows-len(head)-len(foot), 0))
+	lines := slices.Concat(head.texts(), shown, foot.texts())
+	return lines[:min(len(lines), p.rows)]
+}
+
+func (r rows) texts() (out []string) {
+	for _, x := range r {
+		out = append(out, x.text)
+	}
+	return out
+}
+
+// head returns the rows over those of the queues.
+func (p *picture) head() (out rows) {
+	v := p.cluster.Verdict
+	out.add(rankVital, fmt.Sprintf("%s   leader %s (term %d)   %d of %d in step  can lose %d  up %s", v.Status,
+		dash(p.cluster.Leader), p.cluster.Term, v.InStep, len(p.cluster.Members), v.CanLose, output.Span(p.up)))
+	out.add(rankBlank, "")
+	return out
+}
+
+// foot returns the rows below those of the queues.
+func (p *picture) foot() (out rows) {
+	t := p.cluster.Totals
+	out.add(rankBlank, "")
+	if p.pages != nil {
+		out.add(rankFigures, p.pages...)
+	} else {
+		out.add(rankReservations, "reservations  "+reservationLine(p.reservations))
+		out.add(rankFigures, fmt.Sprintf("containers    %s, %s, %s", output.Count(t.Containers), verb.NodesAlive(t),
+			p.started))
+		out.add(rankApps, fmt.Sprintf("applications  %d running, %d waiting, %s ended", t.Running, t.Waiting,
+			output.Count(t.Ended)))
+		out.add(rankWork, "workload      "+workLine(*p))
+	}
+	if p.kill != nil || p.job != nil || p.note != "" {
+		out.add(rankBlank, "")
+	}
+	if p.kill != nil {
+		out.add(rankVital, p.kill.lines()...)
+	}
+	if p.job != nil {
+		out.add(rankVital, p.job.line())
+	}
+	if p.note != "" {
+		out.add(rankVital, p.note)
+	}
+	if p.keys {
+		out.add(rankBlank, "")
+		out.add(rankVital, devKeys[0])
+		if p.pages == nil {
+			out.add(rankVital, devKeys[1])
+		} else {
+			out.add(rankVital, devKeysPages)
+		}
+	}
+	return out
+}
+
+// atMost cuts the rows about queues, and says how many queues are left out.
+func atMost(queues []string, most int) []string {
+	switch {
+	case len(queues) <= most:
+		return queues
+	case most < leastQueues:
+		return nil
+	}
+	return append(queues[:most-1:most-1], fmt.Sprintf("… %d more queues", len(queues)-most+1))
 }
 
 // reservationLine describes the oldest reservation, and counts all.
