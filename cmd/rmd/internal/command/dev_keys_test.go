@@ -82,11 +82,13 @@ func TestDevKeys(t *testing.T) {
 	if m[1] == m[2] || m[3] == "0" {
 		t.Errorf("%q: the leader follows itself, or there was no gap", m[0])
 	}
+	victim := m[1]
 	m = x.await(`(?:reservations kept (\d+) of (\d+)|reservations: none to keep .*), containers lost (\d+) of (\d+)`)
 	if m[1] != m[2] || m[3] != "0" {
 		t.Errorf("%q: something was lost", m[0])
 	}
 	x.await(`degraded +leader rm\d .*2 of 3 in step +can lose 0`)
+	x.await(`replicas .*` + victim + ` dead`)
 	x.press("k")
 	x.await(`not killed: 2 of 3 replicas run, and 2 are needed: press b first`)
 	x.press("b")

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/config"
@@ -157,6 +158,25 @@ func (rs devReplicas) down() (out devReplicas) {
 		}
 	}
 	return out
+}
+
+// line says what each replica is: a process that has ended, one that the others do not reach yet, the
+// leader, or a follower, which needs no word.
+func (rs devReplicas) line(d api.Cluster) string {
+	var words []string
+	for _, r := range rs {
+		s := r.id
+		switch i := slices.IndexFunc(d.Members, func(m api.Member) bool { return m.ID == r.id }); {
+		case !r.running():
+			s += " dead"
+		case r.id == d.Leader:
+			s += " leader"
+		case i < 0 || d.Members[i].State != "alive":
+			s += " starts"
+		}
+		words = append(words, s)
+	}
+	return strings.Join(words, "  ")
 }
 
 // addrs returns the REST addresses.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -46,7 +47,7 @@ func devPicture() picture {
 	}
 	p := picture{rows: 23, speed: 300, up: 71 * time.Second, keys: true,
 		work:    workload.Progress{Virtual: 5*time.Hour + 55*time.Minute, Waiting: 3, Granted: 214},
-		started: "214 started, 41 in 10 s",
+		started: "214 started, 41 in 10 s", replicas: "rm1 dead  rm2  rm3 leader",
 		kill: &devKill{victim: "rm1", leader: "rm3", led: 9 * time.Millisecond, gap: 31 * time.Millisecond, reserved: 1,
 			kept: 1, running: 29, ago: 4 * time.Second}}
 	p.cluster.Verdict = api.Verdict{Status: "degraded", InStep: 2, CanLose: 0}
@@ -80,6 +81,7 @@ func TestDevFitsTerminal(t *testing.T) {
 		"sim-04 has no power: lost after 10s without a heartbeat; n: power on"
 	large.job = &devJob{queue: "root.train", id: "application_1_1", began: true, ended: true, waited: 99 * time.Hour}
 	large.cluster.Verdict.Status = "not-initialized"
+	large.replicas = "rm1 starts  rm2 starts  rm3 starts  rm4  rm5  rm6  rm7 leader"
 	page.pages = []string{"http://127.0.0.1:28088/ui/", "http://127.0.0.1:28188/ui/", "http://127.0.0.1:28288/ui/",
 		"bin/rmd cluster status --addr 127.0.0.1:28088", "bin/rmd app list --addr 127.0.0.1:28088",
 		"bin/rmd reservation list --addr 127.0.0.1:28088", "bin/rmd events --follow --addr 127.0.0.1:28088"}
@@ -116,6 +118,21 @@ func TestDevKeepsGreeting(t *testing.T) {
 		if got := rowsFor(x.height, x.above); got != x.want {
 			t.Errorf("%d rows below %d on a terminal of %d, want %d", got, x.above, x.height, x.want)
 		}
+	}
+}
+
+// TestDevReplicas checks what the screen says of each replica.
+func TestDevReplicas(t *testing.T) {
+	rs := devReplicas{{id: "rm1"}, {id: "rm2", cmd: &exec.Cmd{}}, {id: "rm3", cmd: &exec.Cmd{}},
+		{id: "rm4", cmd: &exec.Cmd{}}, {id: "rm5", cmd: &exec.Cmd{}}}
+	d := api.Cluster{Leader: "rm1", Members: []api.Member{{ID: "rm1", State: "alive"}, {ID: "rm2", State: "alive"},
+		{ID: "rm3", State: "alive"}, {ID: "rm4", State: "unreachable"}}}
+	if got := rs.line(d); got != "rm1 dead  rm2  rm3  rm4 starts  rm5 starts" {
+		t.Errorf("just after the kill: %q", got)
+	}
+	d.Leader = "rm3"
+	if got := rs.line(d); got != "rm1 dead  rm2  rm3 leader  rm4 starts  rm5 starts" {
+		t.Errorf("with the next leader: %q", got)
 	}
 }
 

@@ -191,6 +191,7 @@ type picture struct {
 	cluster      api.Cluster
 	queues       api.Queues
 	reservations api.Reservations
+	replicas     string // what each of them is
 	work         workload.Progress
 	started      string
 	note         string
@@ -215,6 +216,7 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 			return p, err
 		}
 	}
+	p.replicas = s.d.replicas.line(p.cluster)
 	if s.job != nil {
 		if err := s.d.follow(ctx, s.job, s.jobs); err != nil {
 			return p, err
@@ -362,7 +364,7 @@ func (r rows) texts() (out []string) {
 func (p *picture) head() (out rows) {
 	v := p.cluster.Verdict
 	out.add(rankVital, fmt.Sprintf("%s   leader %s (term %d)   %d of %d in step  can lose %d  up %s", v.Status,
-		dash(p.cluster.Leader), p.cluster.Term, v.InStep, len(p.cluster.Members), v.CanLose, output.Span(p.up)))
+		dash(p.cluster.Leader), p.cluster.Term, v.InStep, len(p.cluster.Members), v.CanLose, output.Span(p.up)), "replicas      "+p.replicas)
 	out.add(rankBlank, "")
 	return out
 }
