@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -106,6 +107,25 @@ func TestDevFitsTerminal(t *testing.T) {
 			if n := len([]rune(l)); n > summaryWidth {
 				t.Errorf("%s: %d columns, want at most %d: %q", name, n, summaryWidth, l)
 			}
+		}
+	}
+}
+
+// TestDevQueueColumns checks that the numbers of a queue are below their titles, and that the legend
+// names each sign of its bar.
+func TestDevQueueColumns(t *testing.T) {
+	lines := newSummary(&devCluster{}).picture(devPicture())
+	i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "queue ") })
+	title, line := lines[i], lines[i+5]
+	for _, column := range []string{"used  rsvd", "rsvd", "apps", "wait"} {
+		end := strings.Index(title, column) + 4
+		if line[end-1] == ' ' || len(line) > end && line[end] != ' ' {
+			t.Errorf("no number ends below %q:\n%s\n%s", column[:4], title, line)
+		}
+	}
+	for _, sign := range "#=-|" {
+		if !strings.ContainsRune(title, sign) || !strings.ContainsRune(line, sign) {
+			t.Errorf("%c is not in both lines:\n%s\n%s", sign, title, line)
 		}
 	}
 }

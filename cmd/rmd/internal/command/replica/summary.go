@@ -334,8 +334,7 @@ const (
 
 // picture returns the lines, each of at most 80 columns, and not more than the picture may use.
 func (s *summary) picture(p picture) []string {
-	queues := []string{fmt.Sprintf("%-16s %-*s  used  rsvd  apps wait", "queue", verb.BarWidth+2,
-		"used #  reserved =  pending -  | share")}
+	queues := []string{fmt.Sprintf("%-16s %s  used  rsvd  apps wait", "queue", queueLegend)}
 	for _, q := range verb.Flatten(p.queues.Root, 0) {
 		queues = append(queues, queueLine(q, p.cluster.Totals))
 	}
@@ -457,13 +456,16 @@ func (s *summary) line(p picture) string {
 	return text
 }
 
+// queueLegend explains the bars of queues, which are as long.
+const queueLegend = "used # reserved = pending - guaranteed |"
+
 // queueLine returns the bar and the numbers of a queue.
 func queueLine(q verb.FlatQueue, t api.Totals) string {
 	held, pending := share(q.Reserved, t.Total), share(q.Pending, t.Total)
 	used := max(share(q.Used, t.Total)-held, 0)
 	name := output.Cut(strings.Repeat(" ", q.Depth)+q.Name, 16)
 	return fmt.Sprintf("%s%s %s %4.0f%% %4.0f%% %5d %4d", name, strings.Repeat(" ", 16-len([]rune(name))),
-		verb.Bar(used, held, pending, q.AbsCapacity/100),
+		verb.Bar(len(queueLegend)-2, used, held, pending, q.AbsCapacity/100),
 		used*100, held*100, q.Apps, q.PendingApps+q.NonRunnableApps)
 }
 

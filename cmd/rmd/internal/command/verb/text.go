@@ -162,27 +162,24 @@ func MemberRole(m api.Member) string {
 }
 
 // Bar draws shares of the cluster one after the other, and marks the guarantee. Each share has its
-// own character, so no color is needed.
-func Bar(used, held, pending, guarantee float64) string {
-	cells := []rune(strings.Repeat(" ", BarWidth))
+// own character, so no color is needed. width is that between the brackets.
+func Bar(width int, used, held, pending, guarantee float64) string {
+	cells, all := []rune(strings.Repeat(" ", width)), float64(width)
 	at := 0
 	for _, part := range []struct {
 		size float64
 		sign rune
 	}{{used, '#'}, {held, '='}, {pending, '-'}} {
-		end := min(at+int(part.size*BarWidth+0.5), BarWidth)
+		end := min(at+int(part.size*all+0.5), width)
 		for ; at < end; at++ {
 			cells[at] = part.sign
 		}
 	}
-	if i := int(guarantee * BarWidth); i >= 0 && i < BarWidth {
+	if i := int(guarantee * all); i >= 0 && i < width {
 		cells[i] = '|'
 	}
 	return "[" + string(cells) + "]"
 }
-
-// BarWidth is the width of a bar between its brackets.
-const BarWidth = 24
 
 // NodesAlive says how many nodes send heartbeats, and how many of them drain.
 func NodesAlive(t api.Totals) string {

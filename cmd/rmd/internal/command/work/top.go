@@ -327,7 +327,7 @@ func (t *topScreen) head(width int) []string {
 		}
 		used, held, pending := ratio(n.Used, n.Total, kind), ratio(n.Reserved, n.Total, kind), ratio(n.Pending, n.Total, kind)
 		lines = append(lines, fmt.Sprintf("%-12s %s %3.0f%% used %3.0f%% reserved %4.0f%% pending", output.Cut(kind, 12),
-			verb.Bar(used, held, pending, -1), used*100, held*100, min(pending*100, 9999)))
+			verb.Bar(24, used, held, pending, -1), used*100, held*100, min(pending*100, 9999)))
 	}
 	lines = append(lines, RoomLines(p.cluster.Rooms, width)...)
 	order := t.sort[t.by]
