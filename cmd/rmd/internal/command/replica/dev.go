@@ -55,8 +55,9 @@ func DevVerb() verb.Verb {
 		Name: "dev", Usage: "run a cluster on this machine, with simulated nodes and a workload",
 		Long: "Each replica is a process, with Raft on disk, in --data DIR or in a directory that is removed at the end.\n" +
 			"REST: replica 1 at port 8088, 2 at 8188, 3 at 8288.\n" +
-			"Keys: k kills the leader with SIGKILL and shows what that costs, b starts dead replicas again, n takes the power from a node " +
-			"and gives it back, j submits a job that needs a whole node, w shows the addresses of the pages until w or Esc, q stops the cluster.",
+			"Keys: k kills the leader with SIGKILL and shows what that costs (if nothing is reserved, it submits the job " +
+			"of j first), b starts dead replicas again, n takes the power from a node and gives it back, j submits a job " +
+			"that needs a whole node, w shows the addresses of the pages until w or Esc, q stops the cluster.",
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "replicas", Usage: "number of replicas", Value: 3},
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "nodes", Usage: "file with a node list, or number of nodes",

@@ -12,10 +12,10 @@ import (
 	"rmd/workload/trace"
 )
 
-// largeJobName is the name of the application that the key j submits.
+// largeJobName is the name of the application that the key j submits, and k if nothing is reserved.
 const largeJobName = "whole-node"
 
-// devJob is what became of the application that the key j submitted last.
+// devJob is what became of the large application that the key j or k submitted last.
 type devJob struct {
 	queue   string
 	since   int64  // when rmd dev began: jobs of an earlier run with --data are older

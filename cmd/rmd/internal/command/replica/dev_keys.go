@@ -18,8 +18,7 @@ func (s *summary) key(ctx context.Context, k byte) (end bool) {
 	case 'n':
 		s.switchNode()
 	case 'j':
-		s.d.work.Control.Submit(s.d.largeJob())
-		s.job = &devJob{queue: s.d.largeQueue, since: s.began.UnixMilli()}
+		s.submitLarge()
 	case 'w':
 		s.pages = !s.pages
 	case 27: // Esc
@@ -36,8 +35,12 @@ func (s *summary) killLeader(ctx context.Context) {
 		return
 	}
 	s.busy, s.note = true, "" // the last kill stays until the next one happens: this one may be refused
+	reserve := s.reserve
+	if s.job != nil && !s.job.began && !s.job.ended { // it may reserve a node yet: another one would wait behind it
+		reserve = func() { s.say("nothing is reserved yet: before the kill, job %s may reserve a node", largeJobName) }
+	}
 	go func() {
-		err := s.d.killLeader(ctx, s.told)
+		err := s.d.killLeader(ctx, reserve, s.told)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.busy = false
@@ -47,6 +50,21 @@ func (s *summary) killLeader(ctx context.Context) {
 		}
 		s.due = time.Now().Add(lostWithin)
 	}()
+}
+
+// submitLarge submits a job that is likely to reserve a node.
+func (s *summary) submitLarge() {
+	s.d.work.Control.Submit(s.d.largeJob())
+	j := &devJob{queue: s.d.largeQueue, since: s.began.UnixMilli()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.job = j
+}
+
+// reserve submits such a job before a kill, so that the leader has a promise that its death could break.
+func (s *summary) reserve() {
+	s.submitLarge()
+	s.say("nothing was reserved: k has submitted job %s first, as j does", largeJobName)
 }
 
 // told records what is known about a kill.

@@ -12,11 +12,16 @@ import (
 	"rmd/api"
 	"rmd/client"
 	"rmd/cmd/internal/output"
+	"rmd/internal/sleep"
 	"rmd/workload/trace"
 )
 
-// killPatience limits how long a kill waits for the next container.
-const killPatience = time.Minute
+// killPatience limits how long a kill waits for the next container, and reservePatience how long it
+// waits for a reservation.
+const (
+	killPatience    = time.Minute
+	reservePatience = 2 * time.Second
+)
 
 // devKill is what a kill of the leader cost, measured by a client of the other replicas.
 type devKill struct {
@@ -47,20 +52,22 @@ type killed struct {
 }
 
 // killLeader kills the leader's process with SIGKILL and measures what follows. It calls tell with
-// each figure as soon as it is known.
-func (d *devCluster) killLeader(ctx context.Context, tell func(devKill)) error {
+// each figure as soon as it is known. If nothing is reserved, it calls reserve first, and gives that a
+// moment.
+func (d *devCluster) killLeader(ctx context.Context, reserve func(), tell func(devKill)) error {
 	ctx, cancel := context.WithTimeout(ctx, killPatience)
 	defer cancel()
 	k := &killed{tell: tell}
-	victim, err := d.chooseVictim(ctx, k)
+	victim, index, err := d.prepareKill(ctx, k)
+	if err == nil && k.reserved == 0 {
+		reserve()
+		if err = k.awaitReservation(ctx); err == nil {
+			victim, index, err = d.prepareKill(ctx, k) // the leader may be another one now
+		}
+	}
 	if err != nil {
 		return err
 	}
-	index, err := k.readReservations(ctx, func(id string) { k.before[id] = true })
-	if err != nil {
-		return err
-	}
-	k.reserved = len(k.before)
 	heard, over := make(chan struct{}), make(chan error, 1)
 	go func() { over <- k.follow(ctx, index, heard) }()
 	select { // the stream must be open before the kill, or the gap would include its opening
@@ -79,6 +86,31 @@ func (d *devCluster) killLeader(ctx context.Context, tell func(devKill)) error {
 		k.err = fmt.Errorf("no container within %s", killPatience)
 	}
 	tell(k.devKill)
+	return nil
+}
+
+// prepareKill finds the leader, and what it has promised up to the returned index.
+func (d *devCluster) prepareKill(ctx context.Context, k *killed) (victim *devReplica, index uint64, err error) {
+	if victim, err = d.chooseVictim(ctx, k); err != nil {
+		return nil, 0, err
+	}
+	index, err = k.readReservations(ctx, func(id string) { k.before[id] = true })
+	k.reserved = len(k.before)
+	return victim, index, err
+}
+
+// awaitReservation waits until a survivor knows a reservation, for reservePatience at most. A job that
+// finds a free node reserves none.
+func (k *killed) awaitReservation(ctx context.Context) error {
+	for end := time.Now().Add(reservePatience); time.Now().Before(end); {
+		found := false
+		if _, err := k.readReservations(ctx, func(string) { found = true }); err != nil || found {
+			return err
+		}
+		if !sleep.For(ctx, 20*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
 	return nil
 }
 
@@ -218,10 +250,10 @@ func (k devKill) lines() []string {
 	return append(out, fmt.Sprintf("%*s%s", len(head), "", last))
 }
 
-// keptText says how many reservations were kept. Without any it names the key that makes one.
+// keptText says how many reservations were kept.
 func (k devKill) keptText() string {
 	if k.reserved == 0 {
-		return "reservations: none to keep (j makes one)"
+		return "reservations: none to keep"
 	}
 	return fmt.Sprintf("reservations kept %d of %d", k.kept, k.reserved)
 }

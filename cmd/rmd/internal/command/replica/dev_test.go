@@ -206,7 +206,7 @@ func TestDevKillLines(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	k.reserved, k.kept = 0, 0
-	if got := k.lines()[1]; got != "             reservations: none to keep (j makes one), containers lost 3 of 29" {
+	if got := k.lines()[1]; got != "             reservations: none to keep, containers lost 3 of 29" {
 		t.Errorf("without reservations: %q", got)
 	}
 }

@@ -25,7 +25,6 @@ type summary struct {
 	above int             // rows over the picture, with the greeting
 	pages bool            // show the addresses of the pages
 	down  string          // a node without power
-	job   *devJob         // the last one that the key j submitted, or nil
 	jobs  map[string]bool // applications of such jobs
 
 	mu     sync.Mutex // the fields below are set by the workload and by keys in progress
@@ -33,6 +32,7 @@ type summary struct {
 	starts []starts  // of the last startsWithin, oldest first
 	latest time.Time // when a container was seen to have started
 	note   string
+	job    *devJob // the large one that a key submitted last, or nil; only loop changes what it points to
 	kill   *devKill
 	killed time.Time // when that happened
 	lost   int64     // containers that the workload had lost before the kill
@@ -217,12 +217,14 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 		}
 	}
 	p.replicas = s.d.replicas.line(p.cluster)
-	if s.job != nil {
-		if err := s.d.follow(ctx, s.job, s.jobs); err != nil {
+	s.mu.Lock()
+	p.job = s.job
+	s.mu.Unlock()
+	if p.job != nil {
+		if err := s.d.follow(ctx, p.job, s.jobs); err != nil {
 			return p, err
 		}
-		s.job.reserved(p.reservations.Reservations)
-		p.job = s.job
+		p.job.reserved(p.reservations.Reservations)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
