@@ -610,3 +610,28 @@ func TestQueueTreeIsSortedAmongSiblings(t *testing.T) {
 		t.Errorf("an unknown column: status %d", w.Code)
 	}
 }
+
+// idleJobs is a replica that has just started again: it did not see the election of the leader, and no
+// background job has run.
+type idleJobs struct{ *consensus }
+
+func (idleJobs) Jobs() []api.Job { return []api.Job{{Name: "snapshot"}} }
+
+// TestClusterPageAfterRestart checks that the page claims neither the success of a job that has not run
+// nor the time of an election that the replica did not see.
+func TestClusterPageAfterRestart(t *testing.T) {
+	b := newBench(t, func(cfg *Config) {
+		k := cfg.Consensus.(*consensus)
+		k.role, k.leader = "follower", "rm2"
+		cfg.Consensus = idleJobs{k}
+	})
+	body := b.ask("GET", "/ui/cluster", "").Body.String()
+	if !strings.Contains(body, "<b>rm2</b> leads; rm1 has known it since ") || !strings.Contains(body, "<td>not run yet</td>") ||
+		strings.Contains(body, "<td>ok") {
+		t.Errorf("after a start:\n%s", body)
+	}
+	if seen := newBench(t, nil).ask("GET", "/ui/cluster", "").Body.String(); !strings.Contains(seen, "</b> leads since ") ||
+		!strings.Contains(seen, "<td>ok</td>") {
+		t.Errorf("with an election that the replica saw:\n%s", seen)
+	}
+}
