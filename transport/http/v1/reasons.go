@@ -23,7 +23,8 @@ type reasons struct {
 
 type keptReason struct {
 	view.Reason
-	at time.Time
+	record string // the code of the reason that the application's own record gave then
+	at     time.Time
 }
 
 const (
@@ -51,6 +52,8 @@ func (s *apps) Reason(v *view.View, slot state.AppSlot, a *state.App, behind boo
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	have, ok := x.kept[a.ID]
+	record := v.Why(a)
+	ok = ok && have.record == record.Code // else it has been allocated or reserved something since
 	if ok && now.Sub(have.at) < reasonKept {
 		return have.Reason
 	}
@@ -58,7 +61,7 @@ func (s *apps) Reason(v *view.View, slot state.AppSlot, a *state.App, behind boo
 		if ok {
 			return have.Reason
 		}
-		return v.Why(a)
+		return record
 	}
 	if saved := now.Add(-reasonsSaved); x.free.Before(saved) {
 		x.free = saved
@@ -68,7 +71,7 @@ func (s *apps) Reason(v *view.View, slot state.AppSlot, a *state.App, behind boo
 	x.made, x.cost = now, time.Since(began)
 	x.free = x.free.Add(reasonShare * x.cost)
 	if err != nil {
-		return v.Why(a)
+		return record
 	}
 	if len(x.kept) >= reasonsKept || x.kept == nil {
 		x.kept = map[yarn.ApplicationID]keptReason{}
@@ -77,7 +80,7 @@ func (s *apps) Reason(v *view.View, slot state.AppSlot, a *state.App, behind boo
 	if doc.Waiting {
 		r = view.Reason{Code: doc.Reason, Text: doc.Text, Never: doc.Never}
 	}
-	x.kept[a.ID] = keptReason{r, now}
+	x.kept[a.ID] = keptReason{r, record.Code, now}
 	return r
 }
 
