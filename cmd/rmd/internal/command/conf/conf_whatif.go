@@ -125,9 +125,9 @@ var whatIfQueueColumns = output.List[api.WhatIfQueue]{
 		{Head: "QUEUE", Text: func(q api.WhatIfQueue) string { return q.Path }, Shrink: true},
 		{Head: "GUARANTEED", Text: func(q api.WhatIfQueue) string {
 			return change(q.Before.Guaranteed, q.After.Guaranteed)
-		}, Shrink: true, End: true},
+		}, Shrink: true},
 		{Head: "USED", Text: func(q api.WhatIfQueue) string { return change(q.Before.Used, q.After.Used) },
-			Shrink: true, End: true},
+			Shrink: true},
 		{Head: "OVER", Text: func(q api.WhatIfQueue) string { return output.YesNo(q.Over) }},
 		{Head: "MAX", Wide: true, Text: func(q api.WhatIfQueue) string { return change(q.Before.Max, q.After.Max) }},
 		{Head: "PENDING", Wide: true, Text: func(q api.WhatIfQueue) string {
@@ -145,10 +145,10 @@ var whatIfColumns = output.List[api.WhatIfApp]{
 			return change(output.Number(a.Before.Containers), output.Number(a.After.Containers))
 		}},
 		{Head: "USED", Text: func(a api.WhatIfApp) string { return change(a.Before.Used, a.After.Used) },
-			Shrink: true, End: true},
+			Shrink: true},
 		{Head: "WHY", Text: func(a api.WhatIfApp) string {
 			return change(waitReason(a.Before), waitReason(a.After))
-		}, Shrink: true, End: true},
+		}, Shrink: true},
 		{Head: "USER", Wide: true, Text: func(a api.WhatIfApp) string { return a.User }},
 		{Head: "ASKS", Wide: true, Text: func(a api.WhatIfApp) string {
 			return change(output.Number(a.Before.Outstanding), output.Number(a.After.Outstanding))

@@ -84,6 +84,9 @@ func (j *devJob) reserved(rs []api.Reservation) {
 func (j devJob) line() string {
 	s := "job " + largeJobName + " in " + j.queue + ": "
 	switch {
+	case j.reserve != nil:
+		host, _, _ := strings.Cut(j.reserve.Node, ":")
+		s += fmt.Sprintf("reserved %s (%s)", host, j.reserve.ID)
 	case j.began:
 		s += fmt.Sprintf("started after %.1f s", j.waited.Seconds())
 		if j.ended {
@@ -91,9 +94,6 @@ func (j devJob) line() string {
 		}
 	case j.ended:
 		s += "has ended"
-	case j.reserve != nil:
-		host, _, _ := strings.Cut(j.reserve.Node, ":")
-		s += fmt.Sprintf("reserved %s (%s)", host, j.reserve.ID)
 	case j.id != "":
 		s += "waits for a node, or to reserve one"
 	default:
@@ -102,11 +102,11 @@ func (j devJob) line() string {
 	return s
 }
 
-// largeJob is an application with one container that needs a node which is almost empty. It leaves
+// largeJob is an application with containers that need a node each which is almost empty. It leaves
 // room for AMs.
-func (d *devCluster) largeJob() trace.Job {
+func (d *devCluster) largeJob(containers int) trace.Job {
 	size := workload.Largest(d.work.Nodes)
 	return trace.Job{Name: largeJobName, User: "you", Queue: d.largeQueue, Tasks: []trace.TaskGroup{
-		{Count: 1, MemoryMB: size.MemoryMB * 5 / 6, VCores: max(size.VCores*11/12, 1), GPUs: size.GPUs,
+		{Count: containers, MemoryMB: size.MemoryMB * 5 / 6, VCores: max(size.VCores*11/12, 1), GPUs: size.GPUs,
 			Duration: time.Duration(10 * float64(time.Second) * d.work.Speed), Priority: 1, After: -1}}}
 }

@@ -18,7 +18,7 @@ func (s *summary) key(ctx context.Context, k byte) (end bool) {
 	case 'n':
 		s.switchNode()
 	case 'j':
-		s.submitLarge()
+		s.submitLarge(1)
 	case 'w':
 		s.pages = !s.pages
 	case 27: // Esc
@@ -52,9 +52,9 @@ func (s *summary) killLeader(ctx context.Context) {
 	}()
 }
 
-// submitLarge submits a job that is likely to reserve a node.
-func (s *summary) submitLarge() {
-	s.d.work.Control.Submit(s.d.largeJob())
+// submitLarge submits a job whose containers need a whole node each.
+func (s *summary) submitLarge(containers int) {
+	s.d.work.Control.Submit(s.d.largeJob(containers))
 	j := &devJob{queue: s.d.largeQueue, since: s.began.UnixMilli()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +62,9 @@ func (s *summary) submitLarge() {
 }
 
 // reserve submits such a job before a kill, so that the leader has a promise that its death could break.
+// Not all nodes are free for as many containers.
 func (s *summary) reserve() {
-	s.submitLarge()
+	s.submitLarge(len(s.d.work.Nodes))
 	s.say("nothing was reserved: k has submitted job %s first, as j does", largeJobName)
 }
 
