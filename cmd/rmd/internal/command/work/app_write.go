@@ -41,7 +41,7 @@ func appSubmit() verb.Verb {
 			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; predict the result"},
 		},
 		Examples: []string{"rmd app submit --queue root.batch --name nightly",
-			"rmd app submit --queue root.train --am memory=4096,vcores=2 --dry-run"},
+			"rmd app submit --queue root.train --am 4GiB,2vc --dry-run"},
 		Run: runSubmit,
 	}
 }
