@@ -69,8 +69,11 @@ func (c *Call) auditRefused(err error) {
 	if err == nil || c.audited || !c.Route.administrative() {
 		return
 	}
-	action := c.Route.Method + " " + c.Route.Pattern
-	c.recordLater(action, auth.Clip(c.R.URL.Path), err)
+	action, target := c.Route.Method+" "+c.Route.Pattern, auth.Clip(c.R.URL.Path)
+	if target == c.Route.Pattern { // the action says it
+		target = ""
+	}
+	c.recordLater(action, target, err)
 }
 
 // AuditRead records a read that reveals secrets or costs much. It does not delay the answer.

@@ -232,8 +232,12 @@ func printAudit(c *verb.Call, entries []api.AuditEntry) error {
 }
 
 func auditLine(e api.AuditEntry) string {
-	return output.Printable(fmt.Sprintf("%s  %-6d %v from %v: %s %v: %s", output.Time(e.AtMillis), e.Number,
-		verb.OrDash(e.Who), verb.OrDash(e.From), e.Action, verb.OrDash(e.Target), e.Result))
+	done := e.Action
+	if e.Target != "" {
+		done += " " + e.Target
+	}
+	return output.Printable(fmt.Sprintf("%s  %-6d %v from %v: %s: %s", output.Time(e.AtMillis), e.Number,
+		verb.OrDash(e.Who), verb.OrDash(e.From), done, e.Result))
 }
 
 func clockText(ms int64) string {
