@@ -68,9 +68,6 @@ func runSubmit(c *verb.Call) error {
 			return err
 		}
 	}
-	if !s.Unmanaged && len(s.Context) == 0 {
-		c.PrintMessage("without --context there is nothing to launch: only simulated nodes run its AM")
-	}
 	cl, err := c.Client()
 	if err != nil {
 		return err
@@ -95,6 +92,9 @@ func runSubmit(c *verb.Call) error {
 		c.PrintMessage("submitted to %s, index %d", d.Queue, d.Index)
 	} else {
 		fmt.Fprintf(c.Program.Out, "would be submitted to %s\n", d.Queue)
+	}
+	if !s.Unmanaged && len(s.Context) == 0 {
+		c.PrintMessage("without --context there is nothing to launch: only simulated nodes run its AM")
 	}
 	if d.Explain != nil && !c.Quiet() {
 		return writeExplanation(c.Program.Err, *d.Explain, "", c.Cut())
