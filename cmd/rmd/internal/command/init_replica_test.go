@@ -55,6 +55,11 @@ func TestInitReplicaAdds(t *testing.T) {
 		!strings.Contains(r.err, "RMD_ADDR=https://10.0.0.11:8090,https://b.example:8090,https://10.0.0.14:8090\n") {
 		t.Fatalf("rmd init --replica: %+v", r)
 	}
+	if env := contentOf(t, "prod")["prod/rmd.env"]; !strings.Contains(env,
+		"RMD_ADDR=https://10.0.0.11:8090,https://b.example:8090,https://10.0.0.14:8090\n") ||
+		!strings.Contains(env, "prod/admin-key.pem\n") {
+		t.Errorf("rmd.env has %q", env)
+	}
 	old, l := loadReplica(t, "rm1"), loadReplica(t, "rm4")
 	if l.Raft.Advertise != "10.0.0.14:8034" || l.Raft.BootstrapExpect != 0 || len(l.Raft.Join) != 0 ||
 		l.HTTP.Auth != "required" ||

@@ -77,10 +77,17 @@ func runInitReplicas(c *verb.Call) error {
 	if err := files.write(tmp); err != nil {
 		return err
 	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if err := files.writeEnvironment(tmp, abs); err != nil {
+		return err
+	}
 	if err := os.Rename(tmp, dir); err != nil {
 		return err
 	}
-	return showReplicas(c, files, dir)
+	return showReplicas(c, files, dir, abs)
 }
 
 func (f *clusterFiles) hosts() (out []realm.Replica) {
@@ -378,11 +385,7 @@ func oneQueue() (out []hadoopconf.Property) {
 }
 
 // showReplicas says what to do with the directories, and prints their names.
-func showReplicas(c *verb.Call, f *clusterFiles, dir string) error {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
+func showReplicas(c *verb.Call, f *clusterFiles, dir, abs string) error {
 	if f.tls {
 		c.PrintMessage("new CA:              %s (keep ca-key.pem secret and off the replicas)", filepath.Join(abs, "ca.pem"))
 	}
@@ -398,7 +401,8 @@ func showReplicas(c *verb.Call, f *clusterFiles, dir string) error {
 		}
 	}
 	f.kerberos.Show(c.PrintMessage, f.hosts()...)
-	c.PrintMessage("The replicas create the cluster when all of them run. To administer it:")
+	c.PrintMessage("The replicas create the cluster when all of them run. To administer it, source %s, which has:",
+		filepath.Join(abs, environmentFile))
 	c.PrintMessage("%s", strings.Join(f.environment(abs), "\n"))
 	for _, r := range f.replicas {
 		if _, err := fmt.Fprintln(c.Program.Out, filepath.Join(dir, r.id)); err != nil {
@@ -415,6 +419,14 @@ func (f *clusterFiles) showReplica(c *verb.Call, dir string, r replicaHost) {
 	} else {
 		c.PrintMessage("%-20s copy %s to /etc/rmd on %s", "for "+r.id+":", dir, r.host)
 	}
+}
+
+// environmentFile is the file with the environment for an administrator's shell.
+const environmentFile = "rmd.env"
+
+// writeEnvironment writes that file to a directory, with the paths in the cluster's directory abs.
+func (f *clusterFiles) writeEnvironment(dir, abs string) error {
+	return writePublic(filepath.Join(dir, environmentFile), []byte(strings.Join(f.environment(abs), "\n")+"\n"))
 }
 
 // environment returns the environment variables for an administrator's shell.
