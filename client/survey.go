@@ -66,6 +66,9 @@ func (s Standing) rank() int {
 // InStep reports whether the replica leads or follows a leader.
 func (s Standing) InStep() bool { return s.rank() <= rankFollows }
 
+// Empty reports whether the replica is no member of a cluster.
+func (s Standing) Empty() bool { return s.rank() == rankEmpty }
+
 // String names the replica and says how it stands.
 func (s Standing) String() string {
 	switch {
