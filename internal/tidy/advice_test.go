@@ -41,6 +41,9 @@ var advice = map[string]map[string]string{
 	"cluster/offline/recover.go": {
 		"name only %s, start it, and join the": "a recovery with several members; the disks of the others are of before it",
 	},
+	"cmd/rmd/internal/command/admin/cluster.go": {
+		"\n%s runs without data: mount its disk": "there is a leader, so a majority has the data; the disk that is not there comes first",
+	},
 	"cmd/rmd/internal/command/admin/member.go": {
 		"rmd cluster init --addr": "an example in the help of the command",
 		"rmd cluster remove rm4":  "an example in the help of the command",

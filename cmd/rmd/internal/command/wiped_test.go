@@ -31,8 +31,14 @@ func TestWipedReplica(t *testing.T) {
 	wiped := says(api.Health{ID: "rm3", Status: api.CodeNotInitialized}, api.Cluster{})
 	stranger := says(api.Health{ID: "rm9", Status: api.CodeNotInitialized}, api.Cluster{})
 	r := rmd(t, map[string]string{"RMD_ADDR": strings.Join([]string{wiped, stranger, lead}, ",")}, "cluster", "status")
-	if r.exit != 0 || !strings.Contains(r.out, "rm3 runs without data: rmd cluster remove rm3") ||
+	if r.exit != 0 || !strings.Contains(r.out, "rm3 runs without data: mount its disk") ||
 		strings.Contains(r.out, "rm9") {
 		t.Errorf("cluster status: %+v", r)
+	}
+	d.Leader = ""
+	r = rmd(t, map[string]string{"RMD_ADDR": wiped + "," + says(api.Health{ID: "rm1", Role: "follower", Status: "ok"}, d)},
+		"cluster", "status")
+	if strings.Contains(r.out, "without data") {
+		t.Errorf("without a leader the data may be nowhere else: %+v", r)
 	}
 }
