@@ -126,8 +126,7 @@ var whatIfQueueColumns = output.List[api.WhatIfQueue]{
 		{Head: "GUARANTEED", Text: func(q api.WhatIfQueue) string {
 			return change(q.Before.Guaranteed, q.After.Guaranteed)
 		}, Shrink: true},
-		{Head: "USED", Text: func(q api.WhatIfQueue) string { return change(q.Before.Used, q.After.Used) },
-			Shrink: true},
+		{Head: "USED", Text: func(q api.WhatIfQueue) string { return change(q.Before.Used, q.After.Used) }, Shrink: true},
 		{Head: "OVER", Text: func(q api.WhatIfQueue) string { return output.YesNo(q.Over) }},
 		{Head: "MAX", Wide: true, Text: func(q api.WhatIfQueue) string { return change(q.Before.Max, q.After.Max) }},
 		{Head: "PENDING", Wide: true, Text: func(q api.WhatIfQueue) string {
@@ -144,8 +143,7 @@ var whatIfColumns = output.List[api.WhatIfApp]{
 		{Head: "LIVE", Text: func(a api.WhatIfApp) string {
 			return change(output.Number(a.Before.Containers), output.Number(a.After.Containers))
 		}},
-		{Head: "USED", Text: func(a api.WhatIfApp) string { return change(a.Before.Used, a.After.Used) },
-			Shrink: true},
+		{Head: "USED", Text: func(a api.WhatIfApp) string { return change(a.Before.Used, a.After.Used) }, Shrink: true},
 		{Head: "WHY", Text: func(a api.WhatIfApp) string {
 			return change(waitReason(a.Before), waitReason(a.After))
 		}, Shrink: true},

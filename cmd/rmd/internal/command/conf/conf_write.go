@@ -145,7 +145,7 @@ func ApplyFlags() []cli.Flag {
 		&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"},
 		verb.Fill(verb.Versions, &cli.Uint64Flag{Name: "if-version", Usage: "only if this is the current version",
 			DefaultText: "the version at the start of the command"}),
-		&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; show what would change"},
+		dryRunFlag(),
 	}
 }
 
@@ -347,7 +347,7 @@ func confRollback() verb.Verb {
 	return verb.Verb{Name: "rollback", Usage: "make the content of an earlier version the newest version", Args: "VERSION",
 		Min: 1, Max: 1, Flags: []cli.Flag{
 			&cli.StringFlag{Name: "comment", Aliases: []string{"m"}, Usage: "comment, stored with the version"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; show what would change"}, verb.YesFlag(),
+			dryRunFlag(), verb.YesFlag(),
 		},
 		Examples: []string{"rmd conf rollback 3 --dry-run", "rmd conf rollback 3 -m \"back to Friday\""},
 		Complete: []verb.Source{verb.Versions},
@@ -377,6 +377,11 @@ func confRollback() verb.Verb {
 			}
 			return verb.ShowDone(c, a, strconv.FormatUint(d.Version, 10), "version %d is in force, equal to %d", d.Version, to)
 		}}
+}
+
+// dryRunFlag is the flag of commands that would change the queue configuration.
+func dryRunFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "dry-run", Usage: "change nothing; show what would change"}
 }
 
 // tryRollback shows what a rollback to a version would change. A rollback writes the keys of the
