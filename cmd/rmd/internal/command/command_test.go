@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -31,6 +32,16 @@ type result struct {
 	out, err string
 }
 
+// alone lets one command at a time run in this process: the command line's library has flags of its
+// own, which all commands set.
+var alone sync.Mutex
+
+func runAlone(t *testing.T, s verb.Streams, line ...string) int {
+	alone.Lock()
+	defer alone.Unlock()
+	return Run(t.Context(), append([]string{"rmd"}, line...), s)
+}
+
 // rmd runs a command line without a terminal.
 func rmd(t *testing.T, env map[string]string, line ...string) result {
 	t.Helper()
@@ -39,7 +50,7 @@ func rmd(t *testing.T, env map[string]string, line ...string) result {
 		v, ok := env[n]
 		return v, ok
 	}}
-	code := Run(t.Context(), append([]string{"rmd"}, line...), s)
+	code := runAlone(t, s, line...)
 	return result{code, out.String(), errs.String()}
 }
 

@@ -69,6 +69,7 @@ func TestDevKeys(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a cluster")
 	}
+	t.Parallel()
 	base, err := freeBase(15000)
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ func TestPreemptOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs a cluster")
 	}
+	t.Parallel()
 	s := &stage{}
 	t.Cleanup(s.stop)
 	s.ready(t)
@@ -59,9 +60,8 @@ func TestPreemptOver(t *testing.T) {
 		t.Errorf("off %+v, planned %+v", off, planned)
 	}
 	var out, errs bytes.Buffer
-	code := Run(t.Context(), []string{"rmd", "preempt", "--over", "1h"},
-		verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTerminal: true, Width: 80,
-			Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }})
+	code := runAlone(t, verb.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTerminal: true, Width: 80,
+		Env: func(n string) (string, bool) { v, ok := env[n]; return v, ok }}, "preempt", "--over", "1h")
 	if code != 0 {
 		t.Fatalf("rmd preempt --over 1h on a terminal: exit %d, want 0; stderr %q", code, errs.String())
 	}

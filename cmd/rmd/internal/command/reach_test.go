@@ -317,6 +317,7 @@ func TestEveryCommandFindsTheCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs two clusters")
 	}
+	t.Parallel()
 	commands := map[string]bool{}
 	for _, l := range leaves(newApp(&verb.Program{}).Commands, nil) {
 		name := strings.Join(l.path, " ")
@@ -332,7 +333,6 @@ func TestEveryCommandFindsTheCluster(t *testing.T) {
 	}
 	for _, secure := range []bool{false, true} {
 		t.Run(map[bool]string{false: "plain", true: "TLS"}[secure], func(t *testing.T) {
-			// one after the other: the command line's library has flags of its own, which all commands set
 			c := startCrew(t, secure)
 			for _, name := range verb.Sorted(reaches) {
 				if reaches[name].not == "" {
@@ -384,6 +384,7 @@ func (c *crew) check(t *testing.T, name string, of reach) {
 // TestRefusalsNameTheReplica checks that a command that finds no replica in step says so and names
 // those that it has asked, and that a read does not wait in silence for a leader.
 func TestRefusalsNameTheReplica(t *testing.T) {
+	t.Parallel()
 	c := startCrew(t, false)
 	for _, of := range []struct {
 		kinds, line string
