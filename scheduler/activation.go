@@ -6,6 +6,7 @@ import (
 
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/views"
 	"rmd/yarn"
 )
 
@@ -89,31 +90,59 @@ func (s *rules) amShareSpent(i int32) bool {
 		!calc.FitsIn(q.AMUsed.Add(s.Config.MinAlloc), v.AMLimit(i))
 }
 
-// mayActivate returns the limit that prevents the activation of an application, or NoReason. users
-// is the number of users that share the leaf.
-func (s *rules) mayActivate(i int32, a *state.App, users int64) Reason {
+// amLimits are the limits of a leaf and of a user in it on the resources of AMs, as they are for the
+// AM of one application.
+type amLimits struct {
+	view  views.View // of the nodes that the AM wants
+	leaf  int32
+	app   *state.App
+	queue yarn.Resource // the limit of the leaf
+	first bool          // no other AM runs there: no limit applies
+}
+
+func (s *rules) amLimitsOf(i int32, a *state.App) amLimits {
 	v := s.On(s.Partitions[a.AMLabel])
-	q, calc := v.Queue(i), v.Config.Calculator
-	if a.Unmanaged {
-		return NoReason
-	}
-	limit, amUsed := v.AMLimit(i), v.AMUsed(i)
-	first := q.ActiveApps < 1 || !calc.AnyAboveZero(amUsed)
-	if !first && !calc.FitsIn(amUsed.Add(a.AM), limit) {
+	first := a.Unmanaged || v.Queue(i).ActiveApps < 1 || !v.Config.Calculator.AnyAboveZero(v.AMUsed(i))
+	return amLimits{v, i, a, v.AMLimit(i), first}
+}
+
+// queueRefuses reports whether the limit of the leaf refuses the AM.
+func (l amLimits) queueRefuses() bool {
+	return !l.first && !l.view.Config.Calculator.FitsIn(l.view.AMUsed(l.leaf).Add(l.app.AM), l.queue)
+}
+
+// userRefuses reports whether the limit of the user refuses the AM. users is the number of users
+// that share the leaf.
+func (l amLimits) userRefuses(users int64) bool {
+	used := l.view.State.UserUse(l.app.UserSlot, l.view.At.Label).AMUsed
+	return !l.first && !l.view.Config.Calculator.FitsIn(used.Add(l.app.AM),
+		l.view.UserAMLimitAmong(l.leaf, l.app.UserSlot, l.queue, users))
+}
+
+// mayActivate returns the first limit that prevents the activation of an application, or NoReason.
+// users is the number of users that share the leaf.
+func (s *rules) mayActivate(i int32, a *state.App, users int64) Reason {
+	switch l := s.amLimitsOf(i, a); {
+	case l.queueRefuses():
 		return AMLimitQueue
-	}
-	u := v.State.UserUse(a.UserSlot, v.At.Label)
-	if !first && !calc.FitsIn(u.AMUsed.Add(a.AM), v.UserAMLimitAmong(i, a.UserSlot, limit, users)) {
+	case l.userRefuses(users):
 		return AMLimitUser
 	}
 	return NoReason
 }
 
-// WhyNotActivated returns the limit that prevents the activation of an application now, or
-// NoReason.
-func (s *rules) WhyNotActivated(a *state.App) Reason {
+// WhyNotActivated returns all limits that prevent the activation of an application now, in YARN's
+// order.
+func (s *rules) WhyNotActivated(a *state.App) (limits []Reason) {
 	i := s.LeafOf(a)
-	return s.mayActivate(i, a, s.UsersOf(i))
+	l := s.amLimitsOf(i, a)
+	if l.queueRefuses() {
+		limits = append(limits, AMLimitQueue)
+	}
+	if l.userRefuses(s.UsersOf(i)) {
+		limits = append(limits, AMLimitUser)
+	}
+	return limits
 }
 
 // StartAttempt starts an application's next attempt. If a limit on parallel applications is

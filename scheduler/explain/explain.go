@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"rmd/fsm/state"
 	"rmd/scheduler"
@@ -182,10 +183,14 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 	leaf, of := v.st.Queues.Get(a.Queue), v.ofLabel(a.AMLabel)
 	amUsed, userUsed := v.use(i).AMUsed, v.st.UserUse(a.UserSlot, a.AMLabel).AMUsed
 	limit, userLimit := v.AMLimit(i), v.UserAMLimit(i, a.UserSlot)
-	reason := v.sched.WhyNotActivated(a)
+	limits := v.sched.WhyNotActivated(a)
 	x.Limits = []Limit{
-		v.limitOf("AM share of queue"+of, amUsed, limit, reason == scheduler.AMLimitQueue),
-		v.limitOf("AM share of user"+of, userUsed, userLimit, reason == scheduler.AMLimitUser),
+		v.limitOf("AM share of queue"+of, amUsed, limit, slices.Contains(limits, scheduler.AMLimitQueue)),
+		v.limitOf("AM share of user"+of, userUsed, userLimit, slices.Contains(limits, scheduler.AMLimitUser)),
+	}
+	reason := scheduler.NoReason
+	if len(limits) > 0 {
+		reason = limits[0]
 	}
 	switch reason {
 	case scheduler.AMLimitQueue:

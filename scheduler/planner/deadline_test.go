@@ -495,7 +495,7 @@ func TestLiftedLimits(t *testing.T) {
 			c.lift(q)
 			q.until(q.now + 1000)
 			if !q.app(id).Activated() {
-				t.Errorf("it waits: limit %d", q.p.sched.WhyNotActivated(q.app(id)))
+				t.Errorf("it waits: limits %d", q.p.sched.WhyNotActivated(q.app(id)))
 			}
 			for range 3 { // its AM gets a container, which may change what others may do
 				q.until(q.now + 1000)

@@ -560,6 +560,7 @@ func (w *explainWalk) waitsForStart(slot state.AppSlot, a *state.App, x *explain
 		if w.st.Meta.Cluster.IsZero() {
 			return
 		}
+		w.amLimits(a, x)
 		p.sched.Activate(p.sched.LeafOf(a))
 		now, waits := p.st.Apps.Get(slot).Activated(), x.Reason == scheduler.NextPass.String()
 		if waits && !now || now && x.Reason != scheduler.NextPass.String() && x.Reason != scheduler.BehindFIFO.String() {
@@ -570,6 +571,26 @@ func (w *explainWalk) waitsForStart(slot state.AppSlot, a *state.App, x *explain
 	p.sched.StartNonRunnable()
 	if p.st.Apps.Get(slot).AttemptState != state.AttemptNonRunnable && !strings.HasPrefix(x.Text, "no limit on parallel") {
 		w.fail(x, "it may run now")
+	}
+}
+
+// amLimits compares the verdict of each limit on AMs with its own amounts.
+func (w *explainWalk) amLimits(a *state.App, x *explain.Explanation) {
+	calc := w.m.p.Config().Calculator
+	amount := func(of explain.Amount) (r yarn.Resource) {
+		for i, kind := range w.m.p.Config().Kinds {
+			r[i] = of[kind]
+		}
+		return r
+	}
+	for _, l := range x.Limits {
+		// the first AM of a queue has no limit
+		limited := !a.Unmanaged && w.st.Queues.Get(a.Queue).ActiveApps > 0 &&
+			calc.AnyAboveZero(amount(x.Limits[0].UsedAmount))
+		w.claims(fmt.Sprintf("AM limit binds: %v", l.Binds))
+		if want := limited && !calc.FitsIn(amount(l.UsedAmount).Add(a.AM), amount(l.MostAmount)); l.Binds != want {
+			w.fail(x, "%s: %v, want %v", l.Name, l.Binds, want)
+		}
 	}
 }
 
