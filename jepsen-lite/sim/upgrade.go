@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"math/rand"
+	"slices"
 	"time"
 
 	"rmd/fsm/event"
@@ -14,9 +15,12 @@ import (
 // since this build knows no event above its own level.
 const nextLevel = event.Level + 1
 
+// announceTime is how long a rolling upgrade waits until the leader knows the level of all members.
+const announceTime = 10 * time.Second
+
 // upgrade does the next step of a rolling upgrade, or undoes one while the upgrade is not final: it
 // restarts a replica with the other program. When all replicas run the new program, it finalizes
-// the upgrade.
+// the upgrade. In one of four cases it does all steps that are left.
 func (d *driver) upgrade() {
 	final, all := d.w.levels()
 	switch {
@@ -25,12 +29,34 @@ func (d *driver) upgrade() {
 	case all:
 		d.finalize()
 		return
+	case d.oneIn(4):
+		d.upgradeAll()
+		return
 	}
 	r, level := d.victim(), uint32(nextLevel)
 	if d.oneIn(3) && !d.raising {
 		level = event.Level
 	}
 	d.restartAs(r, level)
+}
+
+// upgradeAll does what an operator does: each replica that runs the old program is restarted with
+// the new one, the leader last, and then the upgrade is finalized.
+func (d *driver) upgradeAll() {
+	leader := d.leading()
+	order := slices.DeleteFunc(slices.Clone(d.w.members()), func(r *replica) bool { return r == leader })
+	for _, r := range append(order, leader) {
+		if r.locked(func(r *replica) bool { return r.level < nextLevel }) {
+			d.restartAs(r, nextLevel)
+			d.sleep(time.Second, time.Second)
+		}
+	}
+	for end := time.Now().Add(announceTime); time.Now().Before(end); time.Sleep(time.Second) {
+		if _, all := d.w.levels(); all {
+			d.finalize()
+			return
+		}
+	}
 }
 
 // restartAs restarts a replica with a program of a feature level.
