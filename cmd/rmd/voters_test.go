@@ -9,7 +9,9 @@ import (
 )
 
 // TestAutopilotCleanup kills two of five replicas. Autopilot must remove as many of them as
-// min_quorum allows, once they were dead for the threshold, and the rest must decide on.
+// min_quorum allows, once they were dead for the threshold, and the rest must decide on. It waits for a
+// minute, so it stands where it starts among the first: go test starts parallel tests from the last
+// file on.
 func TestAutopilotCleanup(t *testing.T) {
 	t.Parallel()
 	c := startProcesses(t, 5, calm,
