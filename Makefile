@@ -63,7 +63,7 @@ fuzz: ## run every fuzz target for FUZZTIME
 bench: ## decision, commit, fork and snapshot benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./scheduler/planner ./fsm/... ./snapshot ./leader ./cluster ./cmd/rmd/...
 
-LARGEST = BenchmarkGrowth|BenchmarkPlanGrowth|BenchmarkViewers|BenchmarkReplicas|BenchmarkPage/apps=1000000
+LARGEST = BenchmarkGrowth|BenchmarkPlanGrowth|BenchmarkViewers|BenchmarkReplicas|BenchmarkPage/apps=1000000|BenchmarkReconnect/.*/nodes=10000
 bench-once: ## run every benchmark once, but for the largest: each must still run
 	$(GO) test -run '^$$' -bench . -benchtime 1x -skip '$(LARGEST)' -timeout 30m $(PKGS)
 
