@@ -19,7 +19,7 @@ import (
 // Info describes a verified snapshot.
 type Info struct {
 	Header
-	Digest   uint64        `json:"digest"` // the state's rolling digest
+	Digest   string        `json:"digest"` // the state's rolling digest, as in REST
 	SHA256   string        `json:"sha256"` // of everything before the trailer
 	Bytes    int64         `json:"bytes"`
 	Records  uint64        `json:"records"`
@@ -161,7 +161,7 @@ func readTrailer(fr *frameReader, info *Info, st *state.State) error {
 	if err := fr.coded(frameTrailer, t.code); err != nil {
 		return err
 	}
-	info.Digest, info.SHA256, info.Bytes = t.digest, hex.EncodeToString(t.sum), fr.offset
+	info.Digest, info.SHA256, info.Bytes = fmt.Sprintf("%016x", t.digest), hex.EncodeToString(t.sum), fr.offset
 	switch {
 	case !bytes.Equal(t.sum, want):
 		return fr.fail(fmt.Errorf("%w: the checksum of the whole differs", ErrDamaged))

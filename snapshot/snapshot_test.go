@@ -142,7 +142,7 @@ func TestVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Bytes != int64(len(b)) || info.Digest != st.Digest() || info.Header != header(st) {
+	if info.Bytes != int64(len(b)) || info.Digest != fmt.Sprintf("%016x", st.Digest()) || info.Header != header(st) {
 		t.Errorf("info %+v of %d bytes", info, len(b))
 	}
 	found := false

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"strings"
 	"unicode"
@@ -146,6 +147,8 @@ func plainField(d *api.Event, name string, f reflect.Value) {
 	case "App", "Queue", "Path", "Reservation": // subjects shows them
 	case "Node":
 		d.Data["node_number"] = f.Uint()
+	case "BodyHash": // a number of 64 bits is no number for many readers of JSON
+		d.Data["body_hash"] = fmt.Sprintf("%016x", f.Uint())
 	default:
 		if k := f.Kind(); (k == reflect.Slice || k == reflect.String) && f.Len() == 0 {
 			return

@@ -88,3 +88,12 @@ func TestEventSubjectMatchesDocument(t *testing.T) {
 		t.Errorf("decisions about the number of a node, before and after it had it, are about %q", named)
 	}
 }
+
+// TestHashIsText checks that a hash is text. As a number of 64 bits, most readers of JSON would round it.
+func TestHashIsText(t *testing.T) {
+	v := NewSource(nil, time.Now).At(state.New(), 1)
+	d := v.Event(&event.RequestRecorded{BodyHash: 1<<63 + 1}, 0)
+	if got := d.Data["body_hash"]; got != "8000000000000001" {
+		t.Errorf("body_hash is %#v, want the text 8000000000000001", got)
+	}
+}

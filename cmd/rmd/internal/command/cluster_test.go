@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -115,7 +116,11 @@ func TestClusterLifecycle(t *testing.T) {
 	ok(t, env, "conf set root.batch.maximum-capacity=80 -m less")
 	snapshot := filepath.Join(dir, "s")
 	ok(t, env, "snapshot save "+snapshot)
-	ok(t, env, "snapshot inspect "+snapshot)
+	var saved struct{ Digest string }
+	if out := ok(t, env, "snapshot inspect -o json "+snapshot); json.Unmarshal([]byte(out), &saved) != nil ||
+		!strings.Contains(ok(t, env, "snapshot inspect "+snapshot), saved.Digest) {
+		t.Fatalf("inspect -o json does not have the digest as the text has it: %s", out)
+	}
 	if out := ok(t, env, "app explain "+id); !strings.Contains(out, "NO_NODES") {
 		t.Fatalf("explain: %s", out)
 	}

@@ -85,7 +85,7 @@ func runSave(c *verb.Call) error {
 		return err
 	}
 	return verb.ShowDone(c, &client.Answer{Body: doc}, path, "%s: index %s, term %d, %s, digest %s", path,
-		output.Count(info.Index), info.Term, bytesize.Format(info.Bytes), digestText(info.Digest))
+		output.Count(info.Index), info.Term, bytesize.Format(info.Bytes), info.Digest)
 }
 
 // mayOverwrite refuses a snapshot without state, and one that would replace a snapshot of another
@@ -129,8 +129,6 @@ func inspectFile(path string) (snapshot.Info, error) {
 	return info, nil
 }
 
-func digestText(d uint64) string { return fmt.Sprintf("%016x", d) }
-
 func snapshotInspect() verb.Verb {
 	return verb.Verb{Name: "inspect", Usage: "verify a snapshot file and show its content", Args: "FILE", Min: 1, Max: 1,
 		Examples: []string{"rmd snapshot inspect state.snap"},
@@ -148,7 +146,7 @@ func snapshotInspect() verb.Verb {
 					{Name: "index", Value: output.Count(info.Index)}, {Name: "term", Value: output.Number(info.Term)},
 					{Name: "feature level", Value: output.Number(info.Level)},
 					{Name: "epoch", Value: output.Number(info.Epoch)}, {Name: "size", Value: bytesize.Format(info.Bytes)},
-					{Name: "digest", Value: digestText(info.Digest)}, {Name: "sha256", Value: info.SHA256},
+					{Name: "digest", Value: info.Digest}, {Name: "sha256", Value: info.SHA256},
 				}
 				return doc, append(facts, sectionFacts(info.Sections)...), err
 			})
