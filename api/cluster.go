@@ -53,7 +53,7 @@ type Cluster struct {
 	Version          string    `json:"version"`
 	Leader           string    `json:"leader,omitempty"`
 	LeaderAddress    string    `json:"leader_address,omitempty"`
-	LeaderSinceMs    int64     `json:"leader_since_ms,omitempty"`
+	LeaderSinceMs    int64     `json:"leader_since_ms,omitempty"` // by the leader's clock; omitted if unknown
 	LeaderForMs      int64     `json:"leader_for_ms,omitempty"` // by the clock of the replica that answers
 	Term             uint64    `json:"term"`
 	Index            uint64    `json:"index"` // the last index that the answering replica has applied

@@ -142,6 +142,22 @@ func (c consensus) addDigests(ctx context.Context, members []api.Member) {
 	}
 }
 
+// LeaderSince implements v1.Consensus. The leader knows it, also if this replica started later.
+func (c consensus) LeaderSince(ctx context.Context) int64 {
+	id, addr := c.Leader()
+	term := c.Term()
+	if id == "" {
+		return 0
+	}
+	if a, err := c.r.ask(ctx, addr, question{Op: opLeads}); err == nil && a.Led == term {
+		return a.LedMillis
+	}
+	if f := c.LastFailover(); f != nil && f.NewLeader == id && f.Term == term {
+		return f.AtMillis
+	}
+	return 0
+}
+
 // LastFailover implements v1.Consensus.
 func (c consensus) LastFailover() *api.Failover {
 	c.r.mu.Lock()

@@ -78,10 +78,14 @@ type failoverClock struct {
 	lost  time.Time
 	last  *api.Failover
 	seen  []api.Failover // the last failoversKept, oldest first
-	since time.Time      // since when the current leader leads
+	led   uint64         // the last term that this replica leads or led
+	since time.Time      // since when
 }
 
 func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failover {
+	if l.IsLeader && l.Term != f.led {
+		f.led, f.since = l.Term, now
+	}
 	switch {
 	case l.LeaderID == "":
 		if f.lost.IsZero() {
@@ -96,7 +100,7 @@ func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failove
 		out.Millis = float64(now.Sub(f.lost).Microseconds()) / 1000
 	}
 	first := f.old == ""
-	f.old, f.lost, f.since = l.LeaderID, time.Time{}, now
+	f.old, f.lost = l.LeaderID, time.Time{}
 	if first {
 		return nil
 	}

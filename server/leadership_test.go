@@ -35,3 +35,19 @@ func TestFailoversAreRemembered(t *testing.T) {
 		t.Errorf("the last is %+v, of those remembered %+v", *f.last, last)
 	}
 }
+
+// TestLedSince checks that the time since which this replica leads is that of the term, also if the
+// replica learns of no moment between two terms, and that it stays when the leadership is told again.
+func TestLedSince(t *testing.T) {
+	var f failoverClock
+	for _, c := range []struct {
+		term      uint64
+		here      bool
+		at, since int64
+	}{{1, true, 1000, 1000}, {1, true, 2000, 1000}, {3, true, 3000, 3000}, {4, false, 4000, 3000}} {
+		f.follow(cluster.Leadership{LeaderID: "rm1", Term: c.term, IsLeader: c.here}, time.UnixMilli(c.at))
+		if got := f.since.UnixMilli(); got != c.since {
+			t.Errorf("at %d, in term %d: since %d, want %d", c.at, c.term, got, c.since)
+		}
+	}
+}

@@ -51,6 +51,7 @@ const methodReplica byte = 33
 const (
 	opAbout     = "about"
 	opAutopilot = "autopilot"
+	opLeads     = "leads"
 )
 
 const (
@@ -69,6 +70,8 @@ type answer struct {
 	Files       map[string]string       `json:"files,omitempty"`        // digests of Hadoop's files, by name
 	Witness     bool                    `json:"witness,omitempty"`      // YARN's ports stay closed
 	ClockMillis int64                   `json:"clock_millis,omitempty"` // the wall clock, in milliseconds since 1970
+	Led         uint64                  `json:"led,omitempty"`          // the last term that the replica leads or led
+	LedMillis   int64                   `json:"led_millis,omitempty"`   // since when, by its clock
 	Settings    cluster.AutopilotConfig `json:"settings,omitzero"`
 	Health      cluster.Health          `json:"health,omitzero"`
 }
@@ -94,6 +97,10 @@ func (r *Replica) answer(q question) (answer, error) {
 		return r.describe(), nil
 	case opAutopilot:
 		return answer{Settings: r.cluster.AutopilotConfig(), Health: r.cluster.Health()}, nil
+	case opLeads:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return answer{Led: r.failover.led, LedMillis: millis(r.failover.since)}, nil
 	}
 	return answer{}, fmt.Errorf("unknown question %q", q.Op)
 }

@@ -311,6 +311,7 @@ func (k *consensus) Members(context.Context) ([]api.Member, error) {
 	}
 	return list, nil
 }
+func (k *consensus) LeaderSince(context.Context) int64 { return clusterTime }
 func (k *consensus) LastFailover() *api.Failover {
 	return &api.Failover{AtMillis: clusterTime, Millis: 214, Term: 7, OldLeader: "rm2", NewLeader: "rm1"}
 }

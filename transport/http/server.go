@@ -83,7 +83,7 @@ func New(cfg Config) (*Server, error) {
 	s.metrics.Show(&metrics.Source{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus, Logger: s.log, Context: s.ctx})
 	counting := cfg.Jobs.Job(job.EventCounts)
 	s.wg.Go(func() { s.metrics.Watch(s.ctx, cfg.Reader, s.log, counting) })
-	s.wg.Go(func() { s.every(time.Second, func() { s.api.LookAtLeader(); s.timings.Look() }) })
+	s.wg.Go(func() { s.every(time.Second, s.timings.Look) })
 	s.wg.Go(func() { s.every(cfg.PrefetchPause, s.prefetch) })
 	return s, nil
 }

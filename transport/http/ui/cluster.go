@@ -16,7 +16,6 @@ type clusterData struct {
 	Verify    *api.Verify
 	NoVerify  *api.Error
 	Pages     map[string]string // URLs of the replicas, by id
-	Elected   bool              // this replica saw the election of the leader
 	Others    []string          // replicas to which the leadership can be transferred
 	Now       int64
 	Here      Status // has the times that this replica measured
@@ -29,8 +28,6 @@ func clusterPage(q *query) (any, error) {
 		d.Problem = q.u.cfg.Problems.Of(err, false)
 	} else {
 		d.Cluster, d.Pages = &c, map[string]string{}
-		f := c.LastFailover
-		d.Elected = c.Leader == c.ID || f != nil && f.NewLeader == c.Leader && f.Term == c.Term
 		for _, m := range c.Members {
 			d.Pages[m.ID] = pagesOf(m, q.r.TLS != nil)
 			if m.Voter && !m.Leader && m.State == "alive" {

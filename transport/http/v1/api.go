@@ -51,7 +51,7 @@ func New(cfg Config) *API {
 		forecasts: forecasts{s},
 		nodes:     nodes{s}, labels: labels{s}, queues: queues{confs}, reservations: reservations{s},
 		preemptions: preemptions{shared: s},
-		confs:       confs, shadows: shadows{s}, cluster: cluster{shared: s, leader: leaderClock{now: cfg.Now}},
+		confs:       confs, shadows: shadows{s}, cluster: cluster{s},
 		snapshots: snapshots{s},
 		access:    access{s}, events: events{shared: s}, past: past{s}, logs: logs{s},
 	}

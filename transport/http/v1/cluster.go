@@ -21,10 +21,7 @@ import (
 var okOrNot = route.Answers{http.StatusOK: api.Health{}, http.StatusServiceUnavailable: api.Health{}}
 
 // cluster serves the replicas, their membership and their health.
-type cluster struct {
-	*shared
-	leader leaderClock
-}
+type cluster struct{ *shared }
 
 func (s *cluster) routes() []route.Route {
 	return []route.Route{
@@ -187,7 +184,7 @@ func (s *cluster) Cluster(ctx context.Context, v *view.View) (api.Cluster, error
 		Digest: digestText(v.State.Digest()), LastFailover: k.LastFailover(), Failovers: k.Failovers(), Members: list,
 		Totals: v.Totals(), Rooms: v.LabelRooms(),
 	}
-	if d.LeaderSinceMs = s.leader.since(k); d.LeaderSinceMs != 0 {
+	if d.LeaderSinceMs = k.LeaderSince(ctx); d.LeaderSinceMs != 0 {
 		d.LeaderForMs = max(s.cfg.Now().UnixMilli()-d.LeaderSinceMs, 0)
 	}
 	d.Verdict = view.Verdict(d.ClusterID != "", id, list)

@@ -131,6 +131,8 @@ type Consensus interface {
 	// NoState returns the answer of this replica while it has no state of a cluster.
 	NoState() *api.Error
 	Members(ctx context.Context) ([]api.Member, error)
+	// LeaderSince returns since when the leader leads, in Unix milliseconds, or 0 if that is unknown.
+	LeaderSince(ctx context.Context) int64
 	// LastFailover returns the last election that this replica saw, or nil.
 	LastFailover() *api.Failover
 	// Failovers returns the last elections that this replica saw, newest first.

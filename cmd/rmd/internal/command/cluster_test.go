@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/config"
 	"rmd/internal/exitcode"
 	"rmd/scheduler/capacity/preset"
@@ -93,6 +94,16 @@ func TestClusterLifecycle(t *testing.T) {
 		t.Fatal(err)
 	}
 	ok(t, env, "cluster verify")
+	var elected [3]int64
+	for i, addr := range addrs { // those that joined did not see the election
+		var d api.Cluster
+		if out := ok(t, env, "cluster status -o json --addr "+addr); json.Unmarshal([]byte(out), &d) != nil {
+			t.Fatal(out)
+		}
+		if elected[i] = d.LeaderSinceMs; elected[i] == 0 || elected[i] != elected[0] {
+			t.Fatalf("%s says that the leader leads since %d, rm1 says %d", d.ID, elected[i], elected[0])
+		}
+	}
 	if out := ok(t, env,
 		"cluster remove rm3 --dry-run"); out != "rm3 can be removed; then 2 of 2 voters are healthy, 2 are needed, and the cluster can lose 0: the loss of any voter would stop it" {
 		t.Fatalf("remove: %s", out)
