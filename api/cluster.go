@@ -43,6 +43,7 @@ type Job struct {
 
 // Cluster describes the replicas and judges their health.
 type Cluster struct {
+	Name             string    `json:"cluster_name"`
 	ClusterID        string    `json:"cluster_id"`
 	ClusterTimestamp int64     `json:"cluster_timestamp"`
 	Epoch            uint32    `json:"epoch"`
@@ -54,7 +55,7 @@ type Cluster struct {
 	Leader           string    `json:"leader,omitempty"`
 	LeaderAddress    string    `json:"leader_address,omitempty"`
 	LeaderSinceMs    int64     `json:"leader_since_ms,omitempty"` // by the leader's clock; omitted if unknown
-	LeaderForMs      int64     `json:"leader_for_ms,omitempty"` // by the clock of the replica that answers
+	LeaderForMs      int64     `json:"leader_for_ms,omitempty"`   // by the clock of the replica that answers
 	Term             uint64    `json:"term"`
 	Index            uint64    `json:"index"` // the last index that the answering replica has applied
 	Digest           string    `json:"digest,omitempty"`

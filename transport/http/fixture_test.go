@@ -451,7 +451,7 @@ func newBench(t testing.TB, change func(*Config)) *bench {
 		autopilot: api.Autopilot{DeadServerLastContactThreshold: api.Duration(24 * time.Hour)}}, d: &submitter{},
 		snap: &snapshots{}}
 	cfg := DefaultConfig()
-	cfg.ID, cfg.Version = "rm1", "1.0"
+	cfg.ID, cfg.Auth.Cluster, cfg.Version = "rm1", "prod", "1.0"
 	cfg.Submitter, cfg.Reader, cfg.Consensus, cfg.Log, cfg.Snapshots = b.d, b.h, b.k, b.h, b.snap
 	cfg.Logger = hclog.NewNullLogger()
 	cfg.Now = func() time.Time { return time.UnixMilli(clusterTime) }

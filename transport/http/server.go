@@ -99,8 +99,8 @@ func (s *Server) openRooms() error {
 	if err != nil {
 		return err
 	}
-	s.api = v1.New(v1.Config{ID: cfg.ID, Version: cfg.Version, Logger: s.log, Views: s.views, Reader: cfg.Reader,
-		Submitter: cfg.Submitter, Consensus: cfg.Consensus, History: s.sampler, Groups: cfg.Hadoop.Groups,
+	s.api = v1.New(v1.Config{ID: cfg.ID, Cluster: cfg.Auth.Cluster, Version: cfg.Version, Logger: s.log, Views: s.views,
+		Reader: cfg.Reader, Submitter: cfg.Submitter, Consensus: cfg.Consensus, History: s.sampler, Groups: cfg.Hadoop.Groups,
 		ShortName: cfg.Hadoop.ShortName,
 		Snapshots: cfg.Snapshots, Log: cfg.Log, Guard: s.guard, Problems: s.problems, Planner: cfg.Planner,
 		Shadows: cfg.Shadows, Count: s.metrics.CountInput, Now: cfg.Now, Closing: s.ctx,

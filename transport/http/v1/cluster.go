@@ -179,8 +179,9 @@ func (s *cluster) Cluster(ctx context.Context, v *view.View) (api.Cluster, error
 	id, addr := k.Leader()
 	m := &v.State.Meta
 	d := api.Cluster{
-		ClusterID: m.ClusterID, ClusterTimestamp: m.ClusterTimestamp, Epoch: m.Epoch, Level: m.Level, NowMillis: m.NowMillis,
-		ID: s.cfg.ID, Role: k.Role(), Version: s.cfg.Version, Leader: id, LeaderAddress: addr, Term: k.Term(), Index: v.Index,
+		Name: s.cfg.Cluster, ClusterID: m.ClusterID, ClusterTimestamp: m.ClusterTimestamp, Epoch: m.Epoch, Level: m.Level,
+		NowMillis: m.NowMillis, ID: s.cfg.ID, Role: k.Role(), Version: s.cfg.Version, Leader: id, LeaderAddress: addr,
+		Term: k.Term(), Index: v.Index,
 		Digest: digestText(v.State.Digest()), LastFailover: k.LastFailover(), Failovers: k.Failovers(), Members: list,
 		Totals: v.Totals(), Rooms: v.LabelRooms(),
 	}

@@ -22,6 +22,7 @@ import (
 // NOT_AVAILABLE.
 type Config struct {
 	ID      string // of this replica
+	Cluster string // the cluster's name
 	Version string // of the program
 	Logger  hclog.Logger
 

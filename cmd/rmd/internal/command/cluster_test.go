@@ -58,7 +58,7 @@ func TestClusterLifecycle(t *testing.T) {
 	}
 	env := map[string]string{"RMD_ADDR": addrs[0], "RMD_USER": "tester"}
 
-	if out := ok(t, env, "cluster status"); !strings.HasPrefix(out, "not-initialized") {
+	if out := ok(t, env, "cluster status"); !strings.HasPrefix(out, "test: not-initialized") {
 		t.Fatalf("before init: %s", out)
 	}
 	ok(t, env, "cluster init --dry-run")

@@ -140,6 +140,9 @@ func statusHead(d api.Cluster) string {
 func verdictLine(d api.Cluster) string {
 	v := d.Verdict
 	parts := []string{v.Status}
+	if d.Name != "" { // a replica of 1.0 does not say it
+		parts[0] = d.Name + ": " + v.Status
+	}
 	if d.Leader != "" {
 		since := ""
 		if d.LeaderSinceMs > 0 {
