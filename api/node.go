@@ -27,7 +27,7 @@ type Node struct {
 	// gets no containers until it is heard again.
 	SilentSinceMillis int64      `json:"silent_since_ms,omitempty"`
 	Version           string     `json:"version,omitempty"`
-	Total             Resource   `json:"total"`
+	Total             Resource   `json:"total"` // zero if unknown, as of a node that must register again
 	Used              Resource   `json:"used"`
 	Free              Resource   `json:"free"`
 	Containers        int32      `json:"containers"`

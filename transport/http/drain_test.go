@@ -60,6 +60,20 @@ func TestDrainIsShown(t *testing.T) {
 	b.h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime + 900_000})
 	hold(api.NodeDrain{Status: "TIMEOUT", Applications: 1, Apps: []string{app1}, ExpectedMillis: clusterTime + 2_250_000})
 	var n api.Node
+	b.h.apply(t, &event.NodeResourceChanged{Node: 2, Total: yarn.NewResource(1024, 1)}, // what the drain left
+		&event.NodeStateChanged{Node: 2, State: yarn.NodeDecommissioned})
+	for _, state := range []yarn.NodeState{yarn.NodeDecommissioned, yarn.NodeRebooted} {
+		b.h.apply(t, &event.NodeStateChanged{Node: 2, State: state})
+		b.into(http.StatusOK, &n, "GET", "/v1/nodes/sim-02:8041", "")
+		if n.State != state.String() || n.Total[api.MemoryMB] != 0 || n.Free[api.MemoryMB] != 0 {
+			t.Errorf("a node that must register: %s with %s, %s free; want nothing known", n.State, n.Total, n.Free)
+		}
+	}
+	b.h.apply(t, &event.NodeResourceChanged{Node: 2, Total: yarn.NewResource(2048, 2), Set: true})
+	if b.into(http.StatusOK, &n, "GET", "/v1/nodes/sim-02:8041", ""); n.Total[api.MemoryMB] != 2048 {
+		t.Errorf("a node whose total an operator set: %s", n.Total)
+	}
+	n = api.Node{}
 	if b.into(http.StatusOK, &n, "GET", "/v1/nodes/sim-01:8041", ""); n.Drain != nil {
 		t.Errorf("a node that runs: %+v", n.Drain)
 	}

@@ -76,13 +76,26 @@ func NodeName(n *state.Node) string {
 	return n.ID.String()
 }
 
+// totalOf returns what a node has. A drain lowers the total in the state to what is used there. Of a node
+// that was taken out, what it has is therefore unknown until it registers, unless an operator set it.
+func totalOf(n *state.Node) yarn.Resource {
+	switch {
+	case n.State != yarn.NodeDecommissioned && n.State != yarn.NodeRebooted:
+		return n.Total
+	case n.TotalSet:
+		return n.SetTotal
+	}
+	return yarn.Resource{}
+}
+
 // Node returns the document of a node.
 func (v *View) Node(n *state.Node) api.Node {
+	total := totalOf(n)
 	d := api.Node{
 		ID: NodeName(n), Host: n.ID.Host, Port: n.ID.Port, HTTPAddress: HTTPAddress(n), Rack: n.Rack,
 		Label: v.State.Labels.Name(n.Label), State: n.State.String(), SilentSinceMillis: n.SilentSinceMillis,
 		Version: n.Version,
-		Total:   v.Size(n.Total), Used: v.Size(n.Allocated), Free: v.Size(n.Unallocated()), Containers: n.Count,
+		Total:   v.Size(total), Used: v.Size(n.Allocated), Free: v.Size(total.Sub(n.Allocated)), Containers: n.Count,
 		RegisteredMillis: n.Registered, DeadlineMillis: n.DeadlineMillis, Report: n.Report, Orders: n.PendingCommands,
 	}
 	if n.Reservation != 0 {

@@ -38,7 +38,7 @@ var nodeColumns = output.List[api.Node]{
 		{Head: "FREE", Text: freeText, Key: freeMemory, Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "RESERVED", Text: func(n api.Node) string { return n.Reservation }, Spare: true},
 		{Head: "RACK", Wide: true, Text: func(n api.Node) string { return n.Rack }},
-		{Head: "TOTAL", Wide: true, Text: func(n api.Node) string { return n.Total.String() }, Key: func(n api.Node) float64 {
+		{Head: "TOTAL", Wide: true, Text: totalText, Key: func(n api.Node) float64 {
 			return float64(n.Total[api.MemoryMB])
 		}},
 		{Head: "VERSION", Wide: true, Text: func(n api.Node) string { return n.Version }},
@@ -48,6 +48,16 @@ var nodeColumns = output.List[api.Node]{
 		{Head: "REPORT", Wide: true, Text: func(n api.Node) string { return n.Report }, Shrink: true, End: true},
 		{Head: "LABEL", Wide: true, Text: func(n api.Node) string { return labelText(n.Label) }},
 	},
+}
+
+// totalText returns what a node has, or "" if that is unknown.
+func totalText(n api.Node) string {
+	for _, amount := range n.Total { // the order does not matter
+		if amount != 0 {
+			return n.Total.String()
+		}
+	}
+	return ""
 }
 
 // freeText returns the free resources of a node, or "" if the node is not running.
@@ -129,7 +139,7 @@ func nodeFacts(d api.Placement) []output.Fact {
 	facts := []output.Fact{
 		{Name: "id", Value: n.ID}, {Name: "state", Value: n.Condition(time.Now())}, {Name: "rack", Value: n.Rack},
 		{Name: "label", Value: n.Label}, {Name: "web address", Value: n.HTTPAddress},
-		{Name: "version", Value: n.Version}, {Name: "total", Value: n.Total.String()}, {Name: "used", Value: n.Used.String()},
+		{Name: "version", Value: n.Version}, {Name: "total", Value: totalText(n)}, {Name: "used", Value: n.Used.String()},
 		{Name: "free", Value: freeText(n)},
 		{Name: "registered", Value: output.Time(n.RegisteredMillis)},
 		{Name: "drained by", Value: output.Time(n.DeadlineMillis)}, {Name: "report", Value: n.Report},
