@@ -379,11 +379,12 @@ func (v asks) largeEnough(ask state.AskSlot, of func(*state.Node) bool) (text st
 func (v asks) explainLimits(x *Explanation, leaf int32, a *state.App, k *state.Ask) {
 	for i := leaf; i >= 0; i = int32(v.cfg.Queues[i].Parent) {
 		used, most := v.used(i), v.Capacities()[i].EffMax
-		x.Limits = append(x.Limits, v.limitOf("maximum of "+v.Queue(i).Path+v.ofLabel(v.label), used, most,
+		x.Limits = append(x.Limits, v.limitOf("maximum of "+v.Queue(i).Path+v.ofLabel(v.label), used, most, k.Size,
 			!v.cfg.Calculator.FitsIn(used.Add(k.Size), most)))
 	}
 	x.Limits = append(x.Limits, v.limitOf("limit of user "+v.st.Names.Text(a.User)+v.ofLabel(v.label),
-		v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), !v.WithinUserLimit(v.st.Apps.ByID(a.ID))))
+		v.st.UserUse(a.UserSlot, v.label).Used, v.UserLimit(leaf, a.UserSlot), yarn.Resource{},
+		!v.WithinUserLimit(v.st.Apps.ByID(a.ID))))
 }
 
 // survey has the reasons of the running nodes that an ask may use, and of those that it may not use

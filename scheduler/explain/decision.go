@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -356,14 +357,13 @@ func (v decisions) becauseActivated(e *event.AttemptActivated) Decision {
 	i, leaf := v.LeafOf(a), v.st.Queues.Get(a.Queue)
 	amUsed, userUsed := v.use(i).AMUsed, v.st.UserUse(a.UserSlot, a.AMLabel).AMUsed
 	limit, userLimit := v.AMLimit(i), v.UserAMLimit(i, a.UserSlot)
-	above := func(used, most yarn.Resource) bool { return !v.cfg.Calculator.FitsIn(used.Add(a.AM), most) }
-	cause := WithinAMLimit
-	if above(amUsed, limit) || above(userUsed, userLimit) {
-		cause = FirstAM
-	}
-	return Decision{cause.String(), fmt.Sprintf("its AM needs %s; the AMs of %s used %s of %s%s, those of %s %s of %s",
+	text := fmt.Sprintf("its AM needs %s; the AMs of %s used %s of %s%s, those of %s %s of %s",
 		v.cfg.Kinds.Format(a.AM), leaf.Path, v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), v.ofLabel(a.AMLabel),
-		v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit))}
+		v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit))
+	if over := cmp.Or(v.over(amUsed.Add(a.AM), limit), v.over(userUsed.Add(a.AM), userLimit)); over != "" {
+		return Decision{FirstAM.String(), text + "; with it " + over}
+	}
+	return Decision{WithinAMLimit.String(), text}
 }
 
 // becauseNonRunnable explains why an attempt must wait until other applications end.

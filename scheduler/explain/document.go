@@ -95,6 +95,8 @@ type Limit struct {
 	Used  string `json:"used"`
 	Most  string `json:"most"`
 	Binds bool   `json:"binds"`
+	// Over says of which kinds the next ask would exceed the limit: "memory would be 8 GiB of 4 GiB".
+	Over string `json:"over,omitempty"`
 
 	UsedAmount Amount `json:"used_amount"`
 	MostAmount Amount `json:"most_amount"`

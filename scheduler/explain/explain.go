@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"rmd/fsm/state"
 	"rmd/scheduler"
@@ -185,8 +186,8 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 	limit, userLimit := v.AMLimit(i), v.UserAMLimit(i, a.UserSlot)
 	limits := v.sched.WhyNotActivated(a)
 	x.Limits = []Limit{
-		v.limitOf("AM share of queue"+of, amUsed, limit, slices.Contains(limits, scheduler.AMLimitQueue)),
-		v.limitOf("AM share of user"+of, userUsed, userLimit, slices.Contains(limits, scheduler.AMLimitUser)),
+		v.limitOf("AM share of queue"+of, amUsed, limit, a.AM, slices.Contains(limits, scheduler.AMLimitQueue)),
+		v.limitOf("AM share of user"+of, userUsed, userLimit, a.AM, slices.Contains(limits, scheduler.AMLimitUser)),
 	}
 	reason := scheduler.NoReason
 	if len(limits) > 0 {
@@ -194,11 +195,11 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 	}
 	switch reason {
 	case scheduler.AMLimitQueue:
-		x.because(reason, "its AM needs %s; the AMs of %s use %s of %s%s", v.cfg.Kinds.Format(a.AM), leaf.Path,
-			v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), of)
+		x.because(reason, "its AM needs %s; the AMs of %s use %s of %s%s; with it %s", v.cfg.Kinds.Format(a.AM), leaf.Path,
+			v.cfg.Kinds.Format(amUsed), v.cfg.Kinds.Format(limit), of, x.Limits[0].Over)
 	case scheduler.AMLimitUser:
-		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s%s", v.cfg.Kinds.Format(a.AM),
-			v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit), of)
+		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s%s; with it %s", v.cfg.Kinds.Format(a.AM),
+			v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit), of, x.Limits[1].Over)
 	case scheduler.NoReason:
 		if !v.cfg.Calculator.AnyAboveZero(v.st.Meta.Cluster) {
 			x.because(scheduler.NoNodes, "the cluster has no node in use; it is activated when one registers")
@@ -224,9 +225,27 @@ func (v view) parallelLimit(a *state.App) string {
 	}
 }
 
-func (v view) limitOf(name string, used, most yarn.Resource, binds bool) Limit {
-	return Limit{Name: name, Used: v.cfg.Kinds.Format(used), Most: v.cfg.Kinds.Format(most), Binds: binds,
+func (v view) limitOf(name string, used, most, need yarn.Resource, binds bool) Limit {
+	l := Limit{Name: name, Used: v.cfg.Kinds.Format(used), Most: v.cfg.Kinds.Format(most), Binds: binds,
 		UsedAmount: v.amount(used), MostAmount: v.amount(most)}
+	if binds {
+		l.Over = v.over(used.Add(need), most)
+	}
+	return l
+}
+
+// over returns the kinds that count of which an amount exceeds a limit, with both numbers.
+func (v view) over(amount, most yarn.Resource) string {
+	var out []string
+	for i, kind := range v.cfg.Kinds {
+		var one yarn.Resource
+		one[i] = amount[i]
+		if !v.cfg.Calculator.FitsIn(one, most) {
+			out = append(out, fmt.Sprintf("%s would be %s of %s", strings.TrimSuffix(yarn.ShortKind(kind), "-mb"),
+				yarn.FormatKind(kind, amount[i]), yarn.FormatKind(kind, most[i])))
+		}
+	}
+	return strings.Join(out, " and ")
 }
 
 func (v view) amount(r yarn.Resource) Amount {

@@ -57,7 +57,7 @@ func decisionStories() []decisionStory {
 		{explain.WithinAMLimit.String(), event.KindAttemptActivated,
 			[]string{"its AM needs 1 GiB", "the AMs of root.a used 1 GiB", "those of u2 0 GiB"},
 			"conf queues=(a:50, b:50) a.user-limit-factor=10 a.maximum-am-resource-percent=0.5\nnode add n1 80G\napp app1 user=u1 am=1G\napp app2 user=u2 am=1G"},
-		{explain.FirstAM.String(), event.KindAttemptActivated, []string{"its AM needs 8 GiB"},
+		{explain.FirstAM.String(), event.KindAttemptActivated, []string{"its AM needs 8 GiB", "; with it memory would be 8 GiB of "},
 			"conf queues=(a:50, b:50) a.user-limit-factor=10 a.maximum-am-resource-percent=0.1\nnode add n1 16G\napp app1 user=u1 am=8G"},
 		{explain.FirstInLine.String(), event.KindContainerAllocated,
 			[]string{"no ask for label x could use the node, so it is lent; root.b used 0.0 % of its guarantee of label x",

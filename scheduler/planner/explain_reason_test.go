@@ -38,7 +38,8 @@ func activated(w *world, app string) bool {
 func stories() []reasonStory {
 	return []reasonStory{
 		{reason: scheduler.AMLimitQueue, app: "app2",
-			text: "its AM needs 4 GiB · 1 vc; the AMs of root.a use 4 GiB · 1 vc of 4 GiB", remedy: "kill app1",
+			text:   "its AM needs 4 GiB · 1 vc; the AMs of root.a use 4 GiB · 1 vc of 4 GiB · 1 vc; with it memory would be 8 GiB of 4 GiB",
+			remedy: "kill app1",
 			served: activated, ifs: "AMs had no limit", setup: `
 conf queues=(a:50, b:50) a.maximum-capacity=50 a.user-limit-factor=10 a.maximum-am-resource-percent=0.1
 node add n1 80G
@@ -521,6 +522,19 @@ func TestStoppedQueueRefusalCode(t *testing.T) {
 	w.tellAll("stop b start")
 	if f := w.plan(&input.SubmitApplication{Name: "x", User: "u", Queue: "b", Unmanaged: true}).Refused(); f != nil {
 		t.Fatal(f)
+	}
+}
+
+// TestAMLimitNamesKind checks that the reason and the limit say which kind of resource exceeds the limit of
+// AMs, with both numbers.
+func TestAMLimitNamesKind(t *testing.T) {
+	w := newWorld(t)
+	w.tellAll("conf dominant queues=(a:[memory=8192;vcores=1], b:[memory=8192;vcores=1]) a.maximum-capacity=[memory=8192,vcores=1]\n" +
+		"node add n0 80G,80c\napp app1 user=u0 am=1G\napp app2 user=u0 am=1G")
+	x := w.explained("app2")
+	const over = "vcores would be 2 vc of 1 vc"
+	if !strings.HasSuffix(x.Text, " of 8 GiB · 1 vc; with it "+over) || x.Limits[0].Over != over || x.Limits[1].Over != "" {
+		t.Errorf("%q, limits %+v; want that %s", x.Text, x.Limits, over)
 	}
 }
 

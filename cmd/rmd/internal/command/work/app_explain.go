@@ -114,8 +114,11 @@ func askText(a api.ExplainedAsk) string {
 }
 
 func limitText(m api.ExplainedLimit) string {
-	return fmt.Sprintf("%s: %s of %s, %s", m.Name, m.Used, m.Most,
-		map[bool]string{true: "at its limit", false: "ok"}[m.Binds])
+	state := map[bool]string{true: "at its limit", false: "ok"}[m.Binds]
+	if m.Over != "" {
+		state += ": with it " + m.Over
+	}
+	return fmt.Sprintf("%s: %s of %s, %s", m.Name, m.Used, m.Most, state)
 }
 
 func nodesText(n api.ExplainedNodes) string {
