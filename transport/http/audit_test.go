@@ -11,6 +11,8 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler/input"
+	"rmd/transport/http/auth"
+	"rmd/yarn"
 )
 
 // TestAuditIsFiltered checks the filters of the audit by caller, action, time and number.
@@ -77,6 +79,17 @@ func TestAuditFollowsSecrecy(t *testing.T) {
 		}
 		if !slices.ContainsFunc(b.d.audits(), recorded) {
 			t.Errorf("%s %s leaves no record of %q", tc.method, tc.path, tc.action)
+		}
+	}
+}
+
+// TestEveryChangeHasName checks that a change by an operator has a name in the audit before there is an
+// input, so that a refused call has the name of an accepted one.
+func TestEveryChangeHasName(t *testing.T) {
+	for _, r := range newBench(t, nil).s.mux.Routes() {
+		if r.Class == auth.ClassWrite && r.Access().Least >= yarn.RoleOperator && r.Pattern != "/v1/inputs" &&
+			strings.Contains(r.Action(), "/") {
+			t.Errorf("%s has no name: give the route As or Makes", r.Action())
 		}
 	}
 }

@@ -523,9 +523,9 @@ func TestFailuresAreRecorded(t *testing.T) {
 			t.Errorf("no record of %s by %s: %s", action, who, result)
 		}
 	}
-	find("POST /v1/cluster:transfer", "mallory was here", api.CodeUnauthenticated)
-	find("PUT /v1/autopilot", "token submit", api.CodeNotAllowed)
-	find("POST /v1/access/tokens", "token admin", api.CodeInvalidRequest)
+	find("cluster transfer", "mallory was here", api.CodeUnauthenticated)
+	find("autopilot set", "token submit", api.CodeNotAllowed)
+	find("access token create", "token admin", api.CodeInvalidRequest)
 	if len(got) != 4 { // 200 equal refusals make one record
 		t.Errorf("%d records of 203 failures", len(got))
 	}

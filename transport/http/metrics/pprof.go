@@ -21,10 +21,10 @@ func Profiles(on bool) []route.Route {
 			if err := mayProfile(c, on); err != nil {
 				return err
 			}
-			c.AuditRead("profile", auth.Clip(c.R.URL.Path), nil) // it can show what is in memory, and keys are
+			c.AuditRead(auth.Clip(c.R.URL.Path), nil) // it can show what is in memory, and keys are
 			h(c)(c.W, c.R)
 			return nil
-		})
+		}).As("profile")
 	}
 	return []route.Route{
 		profile("/debug/pprof", func(*route.Call) http.HandlerFunc { return profileIndex }),

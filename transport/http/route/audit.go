@@ -19,11 +19,11 @@ func (c *Call) AuditInput(in input.Input, err error) {
 	}
 }
 
-// Audit records an administrator's action in the replicated log. If that fails, it logs the
+// Audit records the action of an administrator's call in the replicated log. If that fails, it logs the
 // failure; the action stands.
-func (c *Call) Audit(action, target string, result error) {
+func (c *Call) Audit(target string, result error) {
 	c.audited = true
-	c.recordFew(action, target, result)
+	c.recordFew(c.Route.Action(), target, result)
 }
 
 // recordFew records an action, unless it is one of many equal failures.
@@ -69,22 +69,23 @@ func (c *Call) auditRefused(err error) {
 	if err == nil || c.audited || !c.Route.administrative() {
 		return
 	}
-	action, target := c.Route.Method+" "+c.Route.Pattern, auth.Clip(c.R.URL.Path)
+	target := auth.Clip(c.R.URL.Path)
 	if target == c.Route.Pattern { // the action says it
 		target = ""
 	}
-	c.recordLater(action, target, err)
+	c.recordLater(target, err)
 }
 
 // AuditRead records a read that reveals secrets or costs much. It does not delay the answer.
-func (c *Call) AuditRead(action, target string, result error) {
+func (c *Call) AuditRead(target string, result error) {
 	c.audited = true
-	c.recordLater(action, target, result)
+	c.recordLater(target, result)
 }
 
-// recordLater is recordFew in the background. It decides at once whether to record, in the order of
+// recordLater is Audit in the background. It decides at once whether to record, in the order of
 // the failures.
-func (c *Call) recordLater(action, target string, err error) {
+func (c *Call) recordLater(target string, err error) {
+	action := c.Route.Action()
 	target, ok := c.auditable(action, target, err)
 	if !ok {
 		return

@@ -1,12 +1,14 @@
 package route
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"rmd/api"
+	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 )
@@ -26,9 +28,24 @@ type Route struct {
 	// it.
 	Described Doc
 
+	action string // what the audit calls the change; see As and Makes
 	access auth.Access
 	segs   []string
 }
+
+// As returns the route with the name of its change in the audit.
+func (t Route) As(action string) Route {
+	t.action = action
+	return t
+}
+
+// Makes returns a route that submits an input like in. The audit calls its change as it calls that of the
+// input, also if the call is refused before there is an input.
+func (t Route) Makes(in input.Input) Route { return t.As(input.Operation(in)) }
+
+// Action returns what the audit calls the change of the route. Only POST /v1/inputs has no name: the
+// inputs in its body have.
+func (t Route) Action() string { return cmp.Or(t.action, t.Method+" "+t.Pattern) }
 
 // Access returns what the route requires of its caller.
 func (t *Route) Access() auth.Access { return t.access }

@@ -24,10 +24,11 @@ func (s *access) routes() []route.Route {
 			"Say who the caller is for this replica; with principal, the short name of a Kerberos principal", nil, api.Access{}),
 		route.Get("/v1/access/tokens", "", s.listAccessTokens).Doc("List the access tokens, without their secrets", nil,
 			api.AccessTokens{}),
-		route.Post("/v1/access/tokens", "", s.createAccessToken).Doc(
+		route.Post("/v1/access/tokens", "", s.createAccessToken).Makes(&input.SetAccessToken{}).Doc(
 			"Create an access token; the answer shows its secret once", api.AccessTokenRequest{},
 			route.Answers{http.StatusCreated: api.AccessTokenMade{}}),
-		route.Delete("/v1/access/tokens/{name}", "force", revokeAccessToken).Doc("Revoke an access token", nil, api.Done{}),
+		route.Delete("/v1/access/tokens/{name}", "force", revokeAccessToken).Makes(&input.RevokeAccessToken{}).Doc(
+			"Revoke an access token", nil, api.Done{}),
 	}
 }
 

@@ -40,34 +40,39 @@ func (s *cluster) routes() []route.Route {
 		route.Get("/v1/cluster/members", "", s.listMembers).Doc("List the replicas", nil, api.Members{}),
 		route.Get("/v1/cluster/verify", "", s.verifyCluster).Doc("Compare the state digests of all replicas at one index",
 			nil, api.Verify{}),
-		route.Post("/v1/cluster:init", "dry_run", s.initCluster).Doc("Create a cluster with this replica as its first member",
+		route.Post("/v1/cluster:init", "dry_run", s.initCluster).As("cluster init").Doc(
+			"Create a cluster with this replica as its first member",
 			api.InitRequest{}, api.InitReply{}),
-		route.Post("/v1/cluster:join", "dry_run", s.joinCluster).Doc("Join this replica to a cluster", api.JoinRequest{},
+		route.Post("/v1/cluster:join", "dry_run", s.joinCluster).As("cluster join").Doc(
+			"Join this replica to a cluster", api.JoinRequest{},
 			api.JoinReply{}),
-		route.Post("/v1/cluster:transfer", "", s.transferLeader).Doc("Transfer the leadership",
+		route.Post("/v1/cluster:transfer", "", s.transferLeader).As("cluster transfer").Doc("Transfer the leadership",
 			api.TransferRequest{}, api.Done{}),
 		route.Post("/v1/cluster/members/{id}:promote", "dry_run",
 			func(c *route.Call) error {
 				return s.changeMember(c, "promote", Consensus.Promote)
-			}).Doc("Make a non-voter a voter", api.MemberRequest{}, api.MemberChange{}),
+			}).As("cluster promote").Doc("Make a non-voter a voter", api.MemberRequest{}, api.MemberChange{}),
 		route.Post("/v1/cluster/members/{id}:demote", "dry_run",
 			func(c *route.Call) error {
 				return s.changeMember(c, "demote", Consensus.Demote)
-			}).Doc("Make a voter a non-voter", api.MemberRequest{}, api.MemberChange{}),
+			}).As("cluster demote").Doc("Make a voter a non-voter", api.MemberRequest{}, api.MemberChange{}),
 		route.Post("/v1/cluster/members/{id}:remove", "dry_run",
 			func(c *route.Call) error {
 				return s.changeMember(c, "remove", Consensus.Remove)
-			}).Doc("Remove a replica from the cluster", api.MemberRequest{}, api.MemberChange{}),
-		route.Post("/v1/cluster/tokens", "", s.createToken).Doc("Create a join token; the answer shows it once",
+			}).As("cluster remove").Doc("Remove a replica from the cluster", api.MemberRequest{}, api.MemberChange{}),
+		route.Post("/v1/cluster/tokens", "", s.createToken).Makes(&input.CreateJoinToken{}).Doc(
+			"Create a join token; the answer shows it once",
 			api.TokenRequest{}, route.Answers{http.StatusCreated: api.Token{}}),
 		route.Get("/v1/autopilot", "", s.showAutopilot).Doc("Show autopilot's settings and its judgment of the replicas", nil,
 			api.AutopilotState{}),
-		route.Put("/v1/autopilot", "", s.setAutopilot).Doc("Change autopilot's settings; those left out keep their values",
+		route.Put("/v1/autopilot", "", s.setAutopilot).Makes(&input.SetAutopilot{}).Doc(
+			"Change autopilot's settings; those left out keep their values",
 			route.Partial{Of: api.Autopilot{}}, api.AutopilotState{}),
 		route.Get("/v1/upgrade", "", s.showUpgrade).Doc("Show the feature level and the versions of the replicas", nil,
 			api.Upgrade{}),
 		route.Post("/v1/upgrade:finalize", "dry_run",
-			s.finalizeUpgrade).Doc("Raise the feature level to the highest that all voters know", nil, api.Upgrade{}),
+			s.finalizeUpgrade).Makes(&input.RaiseLevel{}).Doc(
+			"Raise the feature level to the highest that all voters know", nil, api.Upgrade{}),
 	}
 }
 

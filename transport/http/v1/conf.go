@@ -33,7 +33,7 @@ func (s *confs) routes() []route.Route {
 		route.Get("/v1/conf", "", currentConf).Doc("Show the queue configuration in force; the ETag is its version",
 			nil, api.Conf{}),
 		route.Put("/v1/conf", "dry_run comment allow_unknown",
-			s.putConf).Doc("Replace the queue configuration; If-Match makes it conditional",
+			s.putConf).Makes(&input.SetQueues{}).Doc("Replace the queue configuration; If-Match makes it conditional",
 			route.Takes{api.PutConf{}, route.Media("application/xml")}, api.ConfApplied{}),
 		route.Get("/v1/conf/versions", "limit", confVersions).Doc(
 			"List the versions of the queue configuration, newest first", nil, api.ConfVersions{}),
@@ -48,8 +48,10 @@ func (s *confs) routes() []route.Route {
 			Handle: s.whatIf}.Doc("Predict what another queue configuration would change",
 			route.Takes{api.PutConf{}, route.Media("application/xml")}, api.WhatIf{}),
 		route.Route{Method: http.MethodPost, Pattern: "/v1/replay:rerun", Class: auth.ClassRead, Query: route.ReadParams,
-			Handle: s.rerun}.Doc("Schedule the recorded span of the log again, with reservations and without", nil, api.Rerun{}),
-		route.Post("/v1/conf:rollback", "", rollbackConf).Doc("Make an earlier version of the queue configuration the newest",
+			Handle: s.rerun}.As("replay rerun").Doc(
+			"Schedule the recorded span of the log again, with reservations and without", nil, api.Rerun{}),
+		route.Post("/v1/conf:rollback", "", rollbackConf).Makes(&input.RollbackQueues{}).Doc(
+			"Make an earlier version of the queue configuration the newest",
 			api.Rollback{}, api.ConfApplied{}),
 	}
 }

@@ -25,10 +25,13 @@ func (s *labels) routes() []route.Route {
 			"Show a label with its queues and the applications that wait for it", nil, api.LabelDetails{}),
 		route.Get("/v1/labels:map", "label limit after",
 			labelMap).Doc("List the hosts and NodeManagers that have a label, registered or not, one page", nil, api.LabelMap{}),
-		route.Post("/v1/labels:add", "", s.addLabels).Doc("Add labels, or change whether they are exclusive", api.AddLabels{},
+		route.Post("/v1/labels:add", "", s.addLabels).Makes(&input.SetLabels{}).Doc(
+			"Add labels, or change whether they are exclusive", api.AddLabels{},
 			api.LabelChange{}),
-		route.Post("/v1/labels:remove", "", s.removeLabels).Doc("Remove labels", api.RemoveLabels{}, api.LabelChange{}),
-		route.Post("/v1/labels:map", "", s.mapLabels).Doc("Give hosts and NodeManagers labels", api.MapLabels{},
+		route.Post("/v1/labels:remove", "", s.removeLabels).Makes(&input.RemoveLabels{}).Doc(
+			"Remove labels", api.RemoveLabels{}, api.LabelChange{}),
+		route.Post("/v1/labels:map", "", s.mapLabels).Makes(&input.LabelNodes{}).Doc(
+			"Give hosts and NodeManagers labels", api.MapLabels{},
 			api.LabelChange{}),
 	}
 }

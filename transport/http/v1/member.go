@@ -39,7 +39,7 @@ func (s *cluster) initCluster(c *route.Call) error {
 		return err
 	}
 	if !doc.DryRun {
-		c.Audit("cluster init", out.ClusterID, nil)
+		c.Audit(out.ClusterID, nil)
 	}
 	return c.JSON(http.StatusOK, out)
 }
@@ -62,7 +62,7 @@ func (s *cluster) joinCluster(c *route.Call) error {
 		return err
 	}
 	if !doc.DryRun {
-		c.Audit("cluster join", out.ID, nil)
+		c.Audit(out.ID, nil)
 	}
 	return c.JSON(http.StatusOK, out)
 }
@@ -73,7 +73,7 @@ func (s *cluster) transferLeader(c *route.Call) error {
 		return err
 	}
 	err := s.admin(c, func(ctx context.Context) error { return s.cfg.Consensus.Transfer(ctx, doc.ID) })
-	c.Audit("cluster transfer", doc.ID, err)
+	c.Audit(doc.ID, err)
 	if err != nil {
 		return err
 	}
@@ -97,13 +97,13 @@ func (s *cluster) changeMember(c *route.Call, action string,
 		// This replica cannot write the audit after it is removed. Record the action before, if a
 		// dry run succeeds.
 		if do(api.MemberRequest{Force: doc.Force, DryRun: true}) == nil {
-			c.Audit("cluster "+action, id, nil)
+			c.Audit(id, nil)
 			told = true
 		}
 	}
 	err := do(doc)
 	if !doc.DryRun && (err != nil || !told) {
-		c.Audit("cluster "+action, id, err)
+		c.Audit(id, err)
 	}
 	if err != nil {
 		return err

@@ -28,13 +28,18 @@ func (s *nodes) routes() []route.Route {
 			nil, api.Placement{}),
 		route.Get("/v1/nodes:choose", "count", s.chooseNodes).Doc("Choose the nodes whose loss costs least, for a drain", nil,
 			api.DrainChoices{}),
-		route.Post("/v1/nodes:drain", "", s.drainNodes).Doc("Decommission several nodes gracefully: all, or none",
+		route.Post("/v1/nodes:drain", "", s.drainNodes).Makes(&input.DrainNodes{}).Doc(
+			"Decommission several nodes gracefully: all, or none",
 			api.DrainNodes{}, api.Done{}),
-		route.Post("/v1/nodes/{id}:drain", "", s.drainNode).Doc("Decommission a node gracefully", api.Drain{}, api.Done{}),
-		route.Post("/v1/nodes/{id}:undrain", "", s.undrainNode).Doc("End the decommission of a node", nil, api.Done{}),
-		route.Post("/v1/nodes/{id}:forget", "", s.forgetNode).Doc("Remove an inactive node from the cluster's state",
+		route.Post("/v1/nodes/{id}:drain", "", s.drainNode).Makes(&input.DrainNode{}).Doc(
+			"Decommission a node gracefully", api.Drain{}, api.Done{}),
+		route.Post("/v1/nodes/{id}:undrain", "", s.undrainNode).Makes(&input.DrainNode{Back: true}).Doc(
+			"End the decommission of a node", nil, api.Done{}),
+		route.Post("/v1/nodes/{id}:forget", "", s.forgetNode).Makes(&input.ForgetNode{}).Doc(
+			"Remove an inactive node from the cluster's state",
 			nil, api.Done{}),
-		route.Post("/v1/nodes/{id}:resource", "", s.setNodeResource).Doc("Set the total resource of a node",
+		route.Post("/v1/nodes/{id}:resource", "", s.setNodeResource).Makes(&input.SetNodeResource{}).Doc(
+			"Set the total resource of a node",
 			api.NodeResource{}, api.Done{}),
 	}
 }

@@ -24,7 +24,8 @@ func (s *preemptions) routes() []route.Route {
 		route.Get("/v1/preemption", "", s.preemption).Doc(
 			"Show what preemption has decided, and what its next round would decide", nil, api.Preemption{}),
 		route.Post("/v1/preemption:preview", "",
-			s.preview).Doc("Say what preemption would have done between two times; nothing is changed", api.PreviewPreemption{},
+			s.preview).As("preemption preview").Doc(
+			"Say what preemption would have done between two times; nothing is changed", api.PreviewPreemption{},
 			api.PreemptionPreview{}),
 	}
 }
@@ -75,7 +76,7 @@ func (s *preemptions) preview(c *route.Call) error {
 			"give the Unix milliseconds at which the time begins", "from_ms")
 	}
 	d, err := s.previewed(c, in)
-	c.AuditRead("preemption preview", fmt.Sprintf("from %d to %d", in.FromMillis, in.ToMillis), err)
+	c.AuditRead(fmt.Sprintf("from %d to %d", in.FromMillis, in.ToMillis), err)
 	if err != nil {
 		return err
 	}

@@ -30,13 +30,14 @@ func (s *queues) routes() []route.Route {
 		route.Post("/v1/queues/{path}:stop", "",
 			func(c *route.Call) error {
 				return s.setQueueState(c, yarn.QueueStopped)
-			}).Doc("Stop a queue: it takes no new applications", nil, api.Done{}),
+			}).Makes(&input.SetQueueState{State: yarn.QueueStopped}).Doc(
+			"Stop a queue: it takes no new applications", nil, api.Done{}),
 		route.Post("/v1/queues/{path}:start", "",
 			func(c *route.Call) error {
 				return s.setQueueState(c, yarn.QueueRunning)
-			}).Doc("Start a stopped queue", nil, api.Done{}),
+			}).Makes(&input.SetQueueState{State: yarn.QueueRunning}).Doc("Start a stopped queue", nil, api.Done{}),
 		route.Post("/v1/queues/{path}:adopt", "dry_run comment",
-			s.adoptQueue).Doc(
+			s.adoptQueue).Makes(&input.AdoptQueue{}).Doc(
 			"Make a dynamic queue, and those above it, queues of the configuration; If-Match makes it conditional", nil,
 			api.ConfApplied{}),
 	}

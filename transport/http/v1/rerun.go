@@ -22,6 +22,6 @@ func (s *confs) rerun(c *route.Call) error {
 		d.AtMillis = s.cfg.Now().UnixMilli()
 		return d, nil
 	})
-	c.AuditRead("replay rerun", "", err)
+	c.AuditRead("", err)
 	return err
 }

@@ -22,7 +22,8 @@ func (s *reservations) routes() []route.Route {
 		route.Get("/v1/reservations/{id}/history", "",
 			s.reservationHistory).Doc("Show what happened to a reservation, as far as the log is kept", nil,
 			api.ReservationHistory{}),
-		route.Delete("/v1/reservations/{id}", "reason", cancelReservation).Doc("Cancel a reservation", nil, api.Done{}),
+		route.Delete("/v1/reservations/{id}", "reason", cancelReservation).Makes(&input.CancelReservation{}).Doc(
+			"Cancel a reservation", nil, api.Done{}),
 	}
 }
 

@@ -30,10 +30,11 @@ func (s *shadows) routes() []route.Route {
 	return []route.Route{
 		route.Get("/v1/shadow", "", s.shadow).Doc(
 			"Compare the cluster with the other queue configuration that runs beside it on this replica", nil, api.Shadow{}),
-		route.Post("/v1/shadow", "", s.startShadow).Doc(
+		route.Post("/v1/shadow", "", s.startShadow).As("shadow start").Doc(
 			"Run another queue configuration beside the cluster on this replica; it allocates nothing",
 			route.Takes{api.StartShadow{}, route.Media("application/xml")}, api.Shadow{}),
-		route.Delete("/v1/shadow", "", s.stopShadow).Doc("End the other queue configuration; the answer is its last report",
+		route.Delete("/v1/shadow", "", s.stopShadow).As("shadow stop").Doc(
+			"End the other queue configuration; the answer is its last report",
 			nil, api.Shadow{}),
 	}
 }
@@ -66,7 +67,7 @@ func (s *shadows) startShadow(c *route.Call) error {
 	}
 	in.Name = auth.Clip(in.Name)
 	d, err := s.cfg.Shadows.Start(props, in)
-	c.AuditRead("shadow start", in.Name, err)
+	c.AuditRead(in.Name, err)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (s *shadows) stopShadow(c *route.Call) error {
 		return problem.NotAvailable("shadows")
 	}
 	d, err := s.cfg.Shadows.Stop()
-	c.AuditRead("shadow stop", "", err)
+	c.AuditRead("", err)
 	if err != nil {
 		return err
 	}

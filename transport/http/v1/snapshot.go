@@ -22,11 +22,14 @@ type snapshots struct{ *shared }
 
 func (s *snapshots) routes() []route.Route {
 	return []route.Route{
-		route.Get("/v1/snapshot", "stale", s.saveSnapshot).Doc("Download a snapshot of the state", nil,
+		route.Get("/v1/snapshot", "stale", s.saveSnapshot).As("snapshot save").Doc(
+			"Download a snapshot of the state", nil,
 			route.Media("application/octet-stream")),
-		route.Put("/v1/snapshot", "replace_state dry_run", s.restoreSnapshot).Doc("Restore the state from a snapshot",
+		route.Put("/v1/snapshot", "replace_state dry_run", s.restoreSnapshot).As(ActionRestore).Doc(
+			"Restore the state from a snapshot",
 			route.Media("application/octet-stream"), api.Restored{}),
-		route.Post("/v1/snapshot:take", "", s.takeSnapshot).Doc("Take a snapshot on this replica's disk", nil,
+		route.Post("/v1/snapshot:take", "", s.takeSnapshot).As("snapshot take").Doc(
+			"Take a snapshot on this replica's disk", nil,
 			api.Snapshot{}),
 		route.Get("/v1/snapshots", "", s.listSnapshots).Doc("List the snapshots on this replica's disk", nil,
 			api.Snapshots{}),
@@ -49,7 +52,7 @@ func (s *snapshots) saveSnapshot(c *route.Call) error {
 	}
 	info, r, err := snaps.Save(c.R.Context(), c.Flag("stale"))
 	if c.R.Method != http.MethodHead { // the state holds the keys that sign tokens
-		c.AuditRead("snapshot save", "index "+strconv.FormatUint(info.Index, 10), err)
+		c.AuditRead("index "+strconv.FormatUint(info.Index, 10), err)
 	}
 	if err != nil {
 		return err
@@ -103,7 +106,7 @@ func (s *snapshots) restoreSnapshot(c *route.Call) error {
 	_ = body.rc.SetReadDeadline(time.Time{})
 	if err != nil {
 		if !c.Flag("dry_run") { // the restored state has the entry of a restore that was done
-			c.Audit(ActionRestore, replace, err)
+			c.Audit(replace, err)
 		}
 		return err
 	}
@@ -120,7 +123,7 @@ func (s *snapshots) takeSnapshot(c *route.Call) error {
 		d, err = snaps.Take(ctx)
 		return err
 	})
-	c.Audit("snapshot take", d.ID, err)
+	c.Audit(d.ID, err)
 	if err != nil {
 		return err
 	}

@@ -28,8 +28,8 @@ func (s *API) schedConfRoutes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Pattern: wsRoot + schedConf, Class: auth.ClassRead, Query: route.AnyQuery,
 			Handle: s.wsGetConf},
-		{Method: http.MethodPut, Pattern: wsRoot + schedConf, Class: auth.ClassWrite, Query: route.AnyQuery,
-			Handle: s.wsPutConf},
+		route.Route{Method: http.MethodPut, Pattern: wsRoot + schedConf, Class: auth.ClassWrite, Query: route.AnyQuery,
+			Handle: s.wsPutConf}.Makes(&input.SetQueues{}),
 		{Method: http.MethodGet, Pattern: wsRoot + schedConf + "/version", Class: auth.ClassRead, Query: route.AnyQuery,
 			Handle: s.wsConfVersion},
 		{Method: http.MethodGet, Pattern: wsRoot + schedConf + "/format", Class: auth.ClassRead, Query: route.AnyQuery,
