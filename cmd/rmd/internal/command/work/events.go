@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -39,7 +41,8 @@ func EventsVerb() verb.Verb {
 			&cli.BoolFlag{Name: "why", Usage: "show the cause of each decision, from the state just before it", Value: true},
 		},
 		Long: "Each line is one event: time, log index, kind, subject, and after \"because\" the cause " +
-			"of the decision. --why=false omits causes. A busy replica gives only some causes.\n" +
+			"of the decision. On a terminal that is too narrow, lines below the kind continue it, except with -o wide. " +
+			"--why=false omits causes. A busy replica gives only some causes.\n" +
 			"With --follow it shows decisions only: what was granted, reserved, preempted, submitted, ended or changed. --decisions=false also shows reports, such as heartbeats.\n" +
 			"Only -o wide shows events that merely advance the clock.\n" +
 			"-o jsonl prints one line for each log entry.\n" +
@@ -340,10 +343,11 @@ func printBatch(c *verb.Call, b api.EventBatch) error {
 		if clerical(v.Kind) && c.Format() != output.Wide {
 			continue
 		}
-		line := output.Printable(fmt.Sprintf("%s  %-8d %s%s", clockText(b.NowMillis), b.Index, v.Kind, eventText(v)))
-		if w := c.Cut(); w > 0 && c.Format() != output.Wide {
-			line = verb.Fold(line, w) // the cause at its end is what people look for
+		w := c.Cut()
+		if c.Format() == output.Wide {
+			w = 0
 		}
+		line := eventLine(fmt.Sprintf("%s  %-8d ", clockText(b.NowMillis), b.Index), v, w)
 		if _, err := fmt.Fprintln(c.Program.Out, line); err != nil {
 			return err
 		}
@@ -351,23 +355,78 @@ func printBatch(c *verb.Call, b api.EventBatch) error {
 	return nil
 }
 
-// eventText returns the objects of an event, then its other fields with their names.
-func eventText(v api.Event) string {
-	var b strings.Builder
+// eventLine returns an event after its time and index. If it is longer than most, lines below its kind
+// continue it, and its cause begins a line.
+func eventLine(head string, v api.Event, most int) string {
+	parts, because := eventParts(v)
+	line := head + strings.TrimSuffix(strings.Join(parts, "  ")+"  "+because, "  ")
+	if most == 0 || utf8.RuneCountInString(line) <= most {
+		return line
+	}
+	indent := utf8.RuneCountInString(head)
+	most = max(most-indent, leastEvent)
+	var folded []string
+	for _, part := range parts {
+		folded = append(folded, wrap(part, most)...)
+	}
+	lines := strings.Split(verb.Pack(folded, "  ", most), "\n")
+	if because != "" {
+		lines = append(lines, wrap(because, most)...)
+	}
+	return head + strings.Join(lines, "\n"+strings.Repeat(" ", indent))
+}
+
+// leastEvent is the least width of an event beside its time and index.
+const leastEvent = 30
+
+// afterNumber finds the blank before a unit, which stays with its number.
+var afterNumber = regexp.MustCompile(`(\d) `)
+
+// wrap breaks a text at its blanks, but not within amounts, and words that are too long.
+func wrap(text string, most int) []string {
+	const joined = "\x00"
+	text = strings.ReplaceAll(afterNumber.ReplaceAllString(text, "$1"+joined), " · ", joined+"·"+joined)
+	var words []string
+	for _, word := range strings.Fields(text) {
+		r := []rune(word)
+		for ; len(r) > most; r = r[most:] {
+			words = append(words, string(r[:most]))
+		}
+		words = append(words, string(r))
+	}
+	return strings.Split(strings.ReplaceAll(verb.Pack(words, " ", most), joined, " "), "\n")
+}
+
+// eventParts returns the kind of an event, its objects and its other fields with their names, and the
+// cause.
+func eventParts(v api.Event) (parts []string, because string) {
+	parts = append(parts, v.Kind)
 	for _, word := range []string{v.Reservation, v.Container, v.App, v.Node, v.Queue} {
 		if word != "" && !(word == v.App && v.Container != "") {
-			b.WriteString("  " + word)
+			parts = append(parts, output.Printable(word))
 		}
 	}
 	for _, name := range verb.Sorted(v.Data) {
-		text, err := json.Marshal(v.Data[name])
-		if err != nil {
-			continue
+		if name == "node_number" && v.Node != "" || name == "number" && v.Container != "" {
+			continue // the objects say it
 		}
-		fmt.Fprintf(&b, "  %s=%s", name, strings.Trim(string(text), `"`))
+		parts = append(parts, output.Printable(name+"="+fieldText(v.Data[name])))
 	}
 	if v.Because != nil {
-		fmt.Fprintf(&b, "  because %s: %s", v.Because.Reason, v.Because.Text)
+		because = output.Printable(fmt.Sprintf("because %s: %s", v.Because.Reason, v.Because.Text))
 	}
-	return b.String()
+	return parts, because
+}
+
+// fieldText returns a value of a field, and a resource as tables show it.
+func fieldText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	var size api.Resource
+	if json.Unmarshal(text, &size) == nil && size[api.MemoryMB] > 0 {
+		return size.String()
+	}
+	return strings.Trim(string(text), `"`)
 }
