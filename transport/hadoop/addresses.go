@@ -32,6 +32,20 @@ var ports = []struct {
 	{"yarn.resourcemanager.admin.address", 8033, func(a *Addresses) *Address { return &a.Admin }},
 }
 
+// DefaultPort is one of YARN's ports.
+type DefaultPort struct {
+	Key  string // of its address in yarn-site.xml
+	Port int
+}
+
+// DefaultPorts returns YARN's ports.
+func DefaultPorts() (out []DefaultPort) {
+	for _, p := range ports {
+		out = append(out, DefaultPort{p.key, p.port})
+	}
+	return out
+}
+
 // AddressesOf reads the addresses of a replica's ports. It uses KEY.ID, then KEY, then
 // yarn.resourcemanager.hostname(.ID) with YARN's default port. With yarn.resourcemanager.bind-host,
 // the replica binds that host with the same ports. The error names every key with an invalid value.

@@ -216,3 +216,51 @@ func TestInitUnderUmask(t *testing.T) {
 		}
 	}
 }
+
+// TestInitPorts checks that all ports of a replica move with that of REST, in every file that names them, and
+// that a replica which is added on the same address has ports of its own.
+func TestInitPorts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := rmd(t, nil, "init", "--cluster", "prod", "--replicas", "rm1=127.0.0.1:9088,rm2=127.0.0.1:9188,rm3=[::1]:8088", "--tls")
+	if r.exit != 0 || !strings.Contains(r.err, "RMD_ADDR=https://127.0.0.1:9090,https://127.0.0.1:9190,https://[::1]:8090\n") {
+		t.Fatalf("rmd init --replicas: %+v", r)
+	}
+	opens := func(id, peer, rest, tls, scheduler, tracker, client, admin string) {
+		t.Helper()
+		l := loadReplica(t, id)
+		if l.Raft.Listen != peer || l.Raft.Advertise != peer || l.HTTP.Listen != rest || l.HTTP.ListenTLS != tls {
+			t.Errorf("%s listens on %s, %s and %s, advertises %s", id, l.Raft.Listen, l.HTTP.Listen, l.HTTP.ListenTLS,
+				l.Raft.Advertise)
+		}
+		for _, other := range []string{"rm1", "rm2", "rm3"} {
+			at, err := hadoop.AddressesOf(loadReplica(t, other).Hadoop, id)
+			if err != nil || at.Scheduler.Listen != scheduler || at.Tracker.Listen != tracker || at.Client.Listen != client ||
+				at.Admin.Listen != admin {
+				t.Errorf("%s says of %s: %+v: %v", other, id, at, err)
+			}
+		}
+	}
+	const host = "127.0.0.1:"
+	opens("rm1", host+"9034", host+"9088", host+"9090", host+"9030", host+"9031", host+"9032", host+"9033")
+	opens("rm2", host+"9134", host+"9188", host+"9190", host+"9130", host+"9131", host+"9132", host+"9133")
+	opens("rm3", "[::1]:8034", "[::1]:8088", "[::1]:8090", "[::1]:8030", "[::1]:8031", "[::1]:8032", "[::1]:8033")
+	if l := loadReplica(t, "rm3"); !slices.Equal(l.Raft.Join, []string{host + "9034", host + "9134", "[::1]:8034"}) {
+		t.Errorf("rm3 joins %q", l.Raft.Join)
+	}
+	if r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm4=127.0.0.1:9188"); r.exit != exitcode.Usage ||
+		!strings.Contains(r.err, "rm2 and rm4 would open the same ports of 127.0.0.1") {
+		t.Errorf("a port that rm2 has: %+v", r)
+	}
+	if r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm4=127.0.0.1:9288"); r.exit != 0 ||
+		!strings.Contains(r.err, ",https://127.0.0.1:9290\n") {
+		t.Fatalf("rmd init --replica: %+v", r)
+	}
+	opens("rm4", host+"9234", host+"9288", host+"9290", host+"9230", host+"9231", host+"9232", host+"9233")
+	if r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm2=127.0.0.1:9388"); r.exit != 0 {
+		t.Fatalf("rmd init --replica: %+v", r)
+	}
+	opens("rm2", host+"9334", host+"9388", host+"9390", host+"9330", host+"9331", host+"9332", host+"9333")
+	if l := loadReplica(t, "rm2"); !slices.Equal(l.Raft.Join, []string{host + "9034", host + "9334", "[::1]:8034"}) {
+		t.Errorf("rm2 joins %q after its ports changed", l.Raft.Join)
+	}
+}

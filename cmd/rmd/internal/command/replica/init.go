@@ -25,11 +25,14 @@ func InitVerb() verb.Verb {
 	return verb.Verb{
 		Name: "init", Usage: "write a commented rmd.yaml, and with --tls also a CA and a certificate",
 		Long: "With --replicas it writes one directory for each replica of a new cluster, ready to be copied to /etc/rmd: rmd.yaml, Hadoop's files, certificates and a " +
-			"unit file, and beside them the CA and the client certificate \"admin\". The replicas create the cluster themselves. On loopback addresses all of them run on this machine.\n" +
+			"unit file, and beside them the CA and the client certificate \"admin\". The replicas create the cluster themselves. On loopback addresses all of them run on this machine. " +
+			"HOST:PORT moves REST from port 8088 to PORT and the other ports by as much: 8090 (REST over TLS), 8034 (replicas) and YARN's 8030 to 8033. " +
+			"So two clusters can share machines, and the replicas of one a loopback address.\n" +
 			"With --replica it writes the directory of one replica beside those of the others, with their settings, and names it in their yarn-site.xml: of a replica to add, or with another address. For a replica that is there it makes a new certificate.\n" +
 			"Without them it writes the files of one replica. For the next replica, repeat the command with another --id in the directory of the CA.\nCopy ca.pem, ID.pem, ID-key.pem and ID.yaml to that machine. Do not copy the CA's key.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "replicas", Usage: "all replicas of a new cluster: rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13"},
+			&cli.StringFlag{Name: "replicas",
+				Usage: "all replicas of a new cluster: rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13, each with :PORT behind it if REST is not at 8088"},
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "dir",
 				Usage: "target directory; with --replicas a new one, named as the cluster by default", Value: "."}),
 			&cli.StringFlag{Name: "kerberos",
@@ -45,6 +48,7 @@ func InitVerb() verb.Verb {
 		},
 		Examples: []string{"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls",
 			"rmd init --replicas rm1=a.example.com,rm2=b.example.com,rm3=c.example.com --tls --kerberos EXAMPLE.COM",
+			"rmd init --cluster try --replicas rm1=127.0.0.1:9088,rm2=127.0.0.1:9188,rm3=127.0.0.1:9288",
 			"rmd init --dir prod --replica rm4=10.0.0.14 --instead-of rm1", "rmd init --id rm1 --cluster prod",
 			"rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
 		Run: func(c *verb.Call) error {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,7 +80,7 @@ func readReplicaFiles(c *verb.Call) (*replicaFiles, error) {
 				"--%s and --replica contradict each other: the files of the other replicas decide", flag)
 		}
 	}
-	to, err := parseReplica(c.String("replica"))
+	to, ported, err := parseReplica(c.String("replica"))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,14 @@ func readReplicaFiles(c *verb.Call) (*replicaFiles, error) {
 	if f.from.id == "" {
 		f.from = known[0]
 	}
-	if err := all.add(to); err != nil {
+	if !ported {
+		f.to.moved = f.from.moved
+	}
+	if f.to.moved != f.from.moved && !(&clusterFiles{replicas: known}).moved() {
+		return nil, clierr.Usagef("omit the port, or give "+to.id+" another address",
+			"the replicas in %s have the default ports, of which the files of Hadoop there say nothing", f.dir)
+	}
+	if err := all.add(f.to); err != nil {
 		return nil, err
 	}
 	f.keys, err = config.Given(filepath.Join(f.dir, f.from.id, "rmd.yaml"))
@@ -136,7 +144,7 @@ func replicasIn(dir string) (out []replicaHost, err error) {
 			return nil, clierr.New(clierr.CodeConfig, "set it to HOST:PORT", "%s: raft.advertise is %q", file,
 				keys["raft.advertise"])
 		}
-		out = append(out, replicaHost{filepath.Base(filepath.Dir(file)), host})
+		out = append(out, replicaHost{filepath.Base(filepath.Dir(file)), host, movedPorts(keys)})
 	}
 	if len(out) == 0 {
 		return nil, &clierr.Error{Code: clierr.CodeFile, What: dir + " has no directory of a replica",
@@ -223,14 +231,16 @@ func (f *replicaFiles) settings() map[string]string {
 	}
 	set["id"] = f.to.id
 	for _, key := range []string{"raft.listen", "raft.advertise", "http.listen", "http.listen_tls"} {
-		if v, ok := set[key]; ok {
-			set[key] = f.moved(v)
+		if host, port, err := net.SplitHostPort(set[key]); err == nil {
+			set[key] = net.JoinHostPort(f.hostFor(host), f.portFor(port))
 		}
 	}
 	if join, ok := set["raft.join"]; ok {
 		peers := strings.Split(join, ",")
 		for i := range peers {
-			peers[i] = f.moved(peers[i])
+			if peers[i] == f.keys["raft.advertise"] {
+				peers[i] = set["raft.advertise"]
+			}
 		}
 		set["raft.join"] = strings.Join(peers, ",")
 	}
@@ -250,12 +260,29 @@ func (f *replicaFiles) settings() map[string]string {
 	return set
 }
 
-// moved returns an address with this replica's host if it has from's host.
+// moved returns an address of this replica for one of from.
 func (f *replicaFiles) moved(address string) string {
 	if host, port, err := net.SplitHostPort(address); err == nil && host == f.from.host {
-		return net.JoinHostPort(f.to.host, port)
+		return net.JoinHostPort(f.to.host, f.portFor(port))
 	}
 	return address
+}
+
+// hostFor returns this replica's host for from's. It keeps others, such as 0.0.0.0.
+func (f *replicaFiles) hostFor(host string) string {
+	if host == f.from.host {
+		return f.to.host
+	}
+	return host
+}
+
+// portFor returns this replica's port for one of from.
+func (f *replicaFiles) portFor(port string) string {
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return port
+	}
+	return strconv.Itoa(n + f.to.moved - f.from.moved)
 }
 
 // writeCertificate issues a certificate with the names of from's certificate, in which this
@@ -353,10 +380,7 @@ func (f *replicaFiles) siteKeys(props []hadoopconf.Property) (out []hadoopconf.P
 
 // onHost returns a host, or an address, with this replica's host in place of from's.
 func (f *replicaFiles) onHost(value string) string {
-	if value == f.from.host {
-		return f.to.host
-	}
-	return f.moved(value)
+	return f.moved(f.hostFor(value))
 }
 
 // ids returns a list of ids with this replica and without the one that it replaces.

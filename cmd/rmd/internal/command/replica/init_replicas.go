@@ -3,11 +3,8 @@ package replica
 import (
 	"bytes"
 	"fmt"
-	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,13 +20,7 @@ import (
 	"rmd/internal/certificate"
 	"rmd/internal/hadoopconf"
 	"rmd/scheduler/capacity/preset"
-)
-
-// Default ports of a replica, in addition to YARN's.
-const (
-	PeerPort  = 8034
-	HTTPPort  = 8088
-	httpsPort = 8090
+	"rmd/transport/hadoop"
 )
 
 // administrator is the name of the client certificate that "rmd init --replicas" makes.
@@ -46,11 +37,6 @@ type clusterFiles struct {
 	names    []string // more names and addresses for the certificates
 	kerberos realm.Files
 }
-
-// replicaHost is one replica of --replicas.
-type replicaHost struct{ id, host string }
-
-func (r replicaHost) address(port int) string { return net.JoinHostPort(r.host, strconv.Itoa(port)) }
 
 // runInitReplicas writes everything to a temporary directory first, so that a refused command
 // leaves no files behind.
@@ -122,7 +108,7 @@ func readClusterFiles(c *verb.Call) (*clusterFiles, error) {
 		return nil, clierr.Usagef("write --cluster prod", "%q is not 1 to 64 letters, digits, '_', '-', '.'", f.name)
 	}
 	for _, text := range strings.Split(c.String("replicas"), ",") {
-		r, err := parseReplica(strings.TrimSpace(text))
+		r, _, err := parseReplica(strings.TrimSpace(text))
 		if err != nil {
 			return nil, err
 		}
@@ -140,23 +126,6 @@ func readClusterFiles(c *verb.Call) (*clusterFiles, error) {
 	return f, nil
 }
 
-// parseReplica parses ID=HOST.
-func parseReplica(text string) (replicaHost, error) {
-	id, host, ok := strings.Cut(text, "=")
-	if !ok {
-		return replicaHost{}, clierr.Usagef("write for instance rm1=10.0.0.11", "%q is not ID=HOST", text)
-	}
-	if !cluster.ValidID(id) || id == administrator || strings.HasSuffix(id, ".pem") {
-		return replicaHost{}, clierr.Usagef("write for instance rm1", "%q cannot be the id of a replica", id)
-	}
-	host, err := hostOf(host)
-	if err != nil {
-		return replicaHost{}, clierr.Usagef("write "+id+
-			"=10.0.0.11, or a host name; the ports are 8034, 8088, 8090 and YARN's", "%s: %v", id, err)
-	}
-	return replicaHost{id, host}, nil
-}
-
 // add adds a replica with an id and an address of its own, which all others reach.
 func (f *clusterFiles) add(added replicaHost) error {
 	id, host, local := added.id, added.host, config.Loopback(added.host)
@@ -169,8 +138,12 @@ func (f *clusterFiles) add(added replicaHost) error {
 			return clierr.Usagef("give each replica an id of its own", "%s is named twice", id)
 		case strings.EqualFold(r.id, id):
 			return clierr.Usagef("give each replica an id of its own", "%s and %s differ only in case", r.id, id)
-		case r.host == host:
+		case r.host == host && !local:
 			return clierr.Usagef("give each replica an address of its own", "%s and %s both have the address %s", r.id, id, host)
+		case r.host == host && r.meets(added):
+			return clierr.Usagef(fmt.Sprintf("give each replica an address or ports of its own: %s=%s", id,
+				replicaHost{host: host, moved: r.moved + DevStep}.address(HTTPPort)),
+				"%s and %s would open the same ports of %s", r.id, id, host)
 		case f.local != local:
 			return clierr.Usagef("name addresses that all machines reach",
 				"%s and %s cannot reach each other: only one is a loopback address", r.host, host)
@@ -178,25 +151,6 @@ func (f *clusterFiles) add(added replicaHost) error {
 	}
 	f.local, f.replicas = local, append(f.replicas, added)
 	return nil
-}
-
-// hostName matches a DNS name in lower case.
-var hostName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
-
-// hostOf returns an address or a host name in canonical form.
-func hostOf(text string) (string, error) {
-	if ip, err := netip.ParseAddr(text); err == nil {
-		if ip.IsUnspecified() || ip.IsMulticast() || ip.Zone() != "" {
-			return "", fmt.Errorf("other machines cannot dial %s", text)
-		}
-		return ip.Unmap().String(), nil
-	}
-	name := strings.ToLower(text)
-	// The last condition refuses 10.0.0.300, which is not an address.
-	if len(name) < 254 && hostName.MatchString(name) && strings.Trim(name, "0123456789.") != "" {
-		return name, nil
-	}
-	return "", fmt.Errorf("%q is neither an address nor a host name", text)
 }
 
 // wildcard is the address on which the replicas of several machines listen.
@@ -337,8 +291,6 @@ func (f *clusterFiles) settings(r replicaHost) map[string]string {
 	return set
 }
 
-func isAddress(host string) bool { return net.ParseIP(host) != nil }
-
 // dataOf returns the data directory of a replica. Replicas on the same machine have different ones.
 func (f *clusterFiles) dataOf(r replicaHost) string {
 	switch {
@@ -350,6 +302,11 @@ func (f *clusterFiles) dataOf(r replicaHost) string {
 		return config.Default().Data
 	}
 	return f.data
+}
+
+// moved reports whether a replica has other ports than the default ones, so that Hadoop must be told.
+func (f *clusterFiles) moved() bool {
+	return slices.ContainsFunc(f.replicas, func(r replicaHost) bool { return r.moved != 0 })
 }
 
 // yarnSite returns the yarn-site.xml of replicas, NodeManagers and clients.
@@ -367,8 +324,13 @@ func (f *clusterFiles) yarnSite() []hadoopconf.Property {
 		out = append(out, hadoopconf.Property{Name: key + "bind-host", Value: f.wildcard()})
 	}
 	for _, r := range f.replicas {
-		out = append(out, hadoopconf.Property{Name: key + "hostname." + r.id, Value: r.host},
-			hadoopconf.Property{Name: key + "webapp.address." + r.id, Value: r.address(HTTPPort)})
+		out = append(out, hadoopconf.Property{Name: key + "hostname." + r.id, Value: r.host})
+		for _, p := range hadoop.DefaultPorts() {
+			if f.moved() {
+				out = append(out, hadoopconf.Property{Name: p.Key + "." + r.id, Value: r.address(p.Port)})
+			}
+		}
+		out = append(out, hadoopconf.Property{Name: key + "webapp.address." + r.id, Value: r.address(HTTPPort)})
 		if f.tls {
 			out = append(out, hadoopconf.Property{Name: key + "webapp.https.address." + r.id, Value: r.address(httpsPort)})
 		}
