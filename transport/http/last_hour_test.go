@@ -88,10 +88,10 @@ func TestLastHourOnThePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := hourOf(t)
 		for path, says := range map[string][]string{
-			"/ui/": {"Used: 50% now, at most 50%", "Reserved: 33% now", "Waiting applications: 1 now",
-				"Decisions a second: 0.2 now", "Largest free room on a node: 32 GiB · 8 vc · 2 gpu now",
+			"/ui/": {"Used: 50% now, at most 50%", "Reserved: 33% now", "Waiting for their ApplicationMaster: 1 now",
+				"Decisions a second: 0.2 over the last 5 s, at most 0.2", "Largest free room on a node: 32 GiB · 8 vc · 2 gpu now",
 				"Empty nodes: 0 now, at most 1", "in per cent of the largest node"},
-			"/ui/queues/root.train": {"Used: 0% now", "Reserved: 33% now", "Waiting applications: 0 now"},
+			"/ui/queues/root.train": {"Used: 0% now", "Reserved: 33% now", "Waiting for their ApplicationMaster: 0 now"},
 			"/ui/nodes/sim-03:8041": {"Used: 50% now, at most 50%", "Reserved: 0% now", "Per cent of the node"},
 		} {
 			body := b.ask("GET", path, "").Body.String()
@@ -111,6 +111,14 @@ func TestLastHourOnThePages(t *testing.T) {
 			}
 			for _, found := range checkHTML(body) {
 				t.Errorf("%s: %s", path, found)
+			}
+		}
+		b.h.apply(t, &event.AskChanged{App: 1, Key: key, Name: "*", Count: 1, Size: gpu(32768, 8, 2), Relax: true},
+			&event.ContainerAllocated{App: 1, Number: 4, Key: key, Node: 3, Locality: yarn.OffSwitch})
+		for path, now := range map[string]string{"/ui/nodes/sim-03:8041": "Used: 100% now, at most 100%",
+			"/ui/apps/" + app1: `<td class="num">128 GiB</td><td class="num">0 GiB</td><td class="num">0 GiB</td>`} {
+			if body := b.ask("GET", path, "").Body.String(); !strings.Contains(body, now) {
+				t.Errorf("%s tells the last sample as if it were now", path)
 			}
 		}
 		b.k.become(func(k *consensus) { k.staleness = time.Minute })

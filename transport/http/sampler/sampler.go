@@ -81,6 +81,27 @@ func (s *Sampler) Node(slot state.NodeSlot, id yarn.NodeID, now time.Time, span 
 	return s.over(span).Node(slot, id, now)
 }
 
+// Present returns the sample of this moment, which is not kept: of a queue or a node, or of the cluster if
+// both slots are 0. It returns false if there is none.
+func (*Sampler) Present(now time.Time, st *state.State, sum *summary.Summary, rooms []summary.Room, queue state.QueueSlot,
+	node state.NodeSlot) (api.HistorySample, bool) {
+	s := newSeries(time.Second, time.Second)
+	s.Take(now, st, sum, rooms)
+	var d *api.History
+	switch {
+	case queue != 0:
+		d = s.Queue(queue, st.Queues.Get(queue).Path, now)
+	case node != 0:
+		d = s.Node(node, st.Nodes.Get(node).ID, now)
+	default:
+		d = s.Cluster(now)
+	}
+	if len(d.Samples) == 0 {
+		return api.HistorySample{}, false
+	}
+	return d.Samples[0], true
+}
+
 // App returns the history of an application.
 func (s *Sampler) App(id yarn.ApplicationID, now time.Time) *api.AppHistory {
 	return s.apps.App(id, now)

@@ -76,7 +76,7 @@ func application(q *query) (any, error) {
 		d.Past = nil // the page is whole without the log
 	}
 	d.Held = q.heldBy(a)
-	d.Lifetime, d.Life = lifetime(q.v.NowMillis, a), plots.OfApp(q.u.cfg.API.AppPast(a), q.u.cfg.Now())
+	d.Lifetime, d.Life = lifetime(q.v.NowMillis, a), plots.OfApp(q.u.cfg.API.AppPast(a), &d.App.App, q.u.cfg.Now())
 	if events, err := q.decisions(decisionFilter{app: d.App.ID}, eventlog.Position{}, overviewDecisions); err == nil {
 		d.Decisions = events.Rows
 	}

@@ -22,8 +22,8 @@ type API interface {
 	// History returns the history of a reservation from the log.
 	History(ctx context.Context, v *view.View, number uint64) (*api.ReservationHistory, error)
 	// Past returns the samples of this replica for a queue or a node, or for the cluster if both are
-	// empty. span is hour, day or week; empty is hour.
-	Past(v *view.View, queue, node, span string) (*api.History, error)
+	// empty. span is hour, day or week; empty is hour. present returns the sample of this moment.
+	Past(v *view.View, queue, node, span string) (d *api.History, present func() (api.HistorySample, bool), err error)
 	// AppPast returns this replica's samples of an application.
 	AppPast(a *state.App) *api.AppHistory
 	// Explain returns why an application waits.

@@ -16,13 +16,13 @@ type hourData struct {
 // lastHour returns the plots of a queue or a node, or of the cluster if both are empty.
 func (q *query) lastHour(queue, node string) (hourData, error) {
 	d := hourData{Span: cmp.Or(q.q.Get("span"), "hour")}
-	h, err := q.u.cfg.API.Past(q.v, queue, node, d.Span)
+	h, present, err := q.u.cfg.API.Past(q.v, queue, node, d.Span)
 	if err != nil {
 		return d, err
 	}
 	for _, span := range []string{"hour", "day", "week"} {
 		d.Spans = append(d.Spans, choice{Value: q.with("span", span) + "#hour", Text: span, Chosen: span == d.Span})
 	}
-	d.Hour = plots.OfHour(h, q.u.cfg.Now(), queue, node)
+	d.Hour = plots.OfHour(h, present, q.u.cfg.Now(), queue, node)
 	return d, nil
 }

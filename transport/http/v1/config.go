@@ -14,6 +14,7 @@ import (
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/route"
+	"rmd/transport/http/summary"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -158,6 +159,9 @@ type History interface {
 	Queue(slot state.QueueSlot, path string, now time.Time, span time.Duration) *api.History
 	Node(slot state.NodeSlot, id yarn.NodeID, now time.Time, span time.Duration) *api.History
 	App(id yarn.ApplicationID, now time.Time) *api.AppHistory
+	// Present returns the sample of this moment, as Cluster, Queue and Node have those before.
+	Present(now time.Time, st *state.State, sum *summary.Summary, rooms []summary.Room, queue state.QueueSlot,
+		node state.NodeSlot) (api.HistorySample, bool)
 }
 
 // Snapshots saves and restores the whole state.

@@ -28,7 +28,7 @@ func (s *past) showPast(c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.Past(v, c.Query.Get("queue"), c.Query.Get("node"), c.Query.Get("span"))
+	d, _, err := s.Past(v, c.Query.Get("queue"), c.Query.Get("node"), c.Query.Get("span"))
 	if err != nil {
 		return err
 	}
@@ -36,32 +36,33 @@ func (s *past) showPast(c *route.Call) error {
 }
 
 // Past returns the samples for a queue or a node, or for the cluster if both are empty. span is hour,
-// day or week; empty is hour.
-func (s *past) Past(v *view.View, queue, node, span string) (*api.History, error) {
+// day or week; empty is hour. present returns the sample of this moment, which is not among them.
+func (s *past) Past(v *view.View, queue, node, span string) (d *api.History,
+	present func() (api.HistorySample, bool), err error) {
 	now := s.cfg.Now()
 	over, ok := api.HistorySpans[span]
 	if !ok {
-		return nil, problem.Invalid("span="+span+" is not known", "give hour, day or week", "span")
+		return nil, nil, problem.Invalid("span="+span+" is not known", "give hour, day or week", "span")
 	}
-	var d *api.History
+	var ofQueue state.QueueSlot
+	var ofNode state.NodeSlot
 	switch {
 	case queue != "" && node != "":
-		return nil, problem.Invalid("queue and node contradict each other", "give one of them, or neither for the cluster")
+		return nil, nil, problem.Invalid("queue and node contradict each other",
+			"give one of them, or neither for the cluster")
 	case queue != "":
-		slot, err := v.FindQueue(queue)
-		if err != nil {
-			return nil, err
+		if ofQueue, err = v.FindQueue(queue); err != nil {
+			return nil, nil, err
 		}
-		path := v.QueuePath(slot)
-		d = s.cfg.History.Queue(slot, path, now, over)
+		path := v.QueuePath(ofQueue)
+		d = s.cfg.History.Queue(ofQueue, path, now, over)
 		d.Queue = path
 	case node != "":
-		slot, err := v.FindNode(node)
-		if err != nil {
-			return nil, err
+		if ofNode, err = v.FindNode(node); err != nil {
+			return nil, nil, err
 		}
-		id := v.State.Nodes.Get(slot).ID
-		d = s.cfg.History.Node(slot, id, now, over)
+		id := v.State.Nodes.Get(ofNode).ID
+		d = s.cfg.History.Node(ofNode, id, now, over)
 		d.Node = id.String()
 	default:
 		d = s.cfg.History.Cluster(now, over)
@@ -72,7 +73,9 @@ func (s *past) Past(v *view.View, queue, node, span string) (*api.History, error
 			d.LeaderChanges = append(d.LeaderChanges, f)
 		}
 	}
-	return d, nil
+	return d, func() (api.HistorySample, bool) {
+		return s.cfg.History.Present(now, v.State, v.Summary(), v.Rooms(), ofQueue, ofNode)
+	}, nil
 }
 
 func (s *past) showAppPast(c *route.Call, _ *view.View, a *state.App) error {

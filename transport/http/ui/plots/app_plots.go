@@ -27,8 +27,9 @@ type useRow struct{ Kind, Used, Reserved, Pending, MostUsed, MostReserved, MostP
 // appLeast is the least time on the axis of an application's plot.
 const appLeast = 10 * time.Second
 
-// OfApp returns the plots of an application. There are none without samples.
-func OfApp(h *api.AppHistory, now time.Time) App {
+// OfApp returns the plots of an application. There are none without samples. What it has now is the last
+// one, so that they say the same as the page around them.
+func OfApp(h *api.AppHistory, a *api.App, now time.Time) App {
 	d := App{ID: h.ID, Ended: h.EndedMillis != 0, Step: h.StepMillis, Gaps: len(h.Gaps)}
 	if len(h.Samples) == 0 {
 		return d
@@ -39,6 +40,8 @@ func OfApp(h *api.AppHistory, now time.Time) App {
 	to := h.EndedMillis
 	if to == 0 {
 		to = now.UnixMilli()
+		h.Samples = append(h.Samples, api.AppHistorySample{AtMillis: to, Used: a.Used, Reserved: a.Reserved,
+			Pending: a.Pending})
 	}
 	x := plot.Clock(float64(h.SubmittedMillis), float64(max(to, h.SubmittedMillis+appLeast.Milliseconds())))
 	for _, kind := range format.KindsThere(most(h.Samples)) {

@@ -37,11 +37,18 @@ const (
 	Height = 160
 )
 
-// OfHour returns the plots of a queue or a node, or of the cluster if both are empty.
-func OfHour(h *api.History, at time.Time, queue, node string) Hour {
+// OfHour returns the plots of a queue or a node, or of the cluster if both are empty. Those of an hour
+// without a gap at its end go on until the present, so that they say the same as the page around them.
+func OfHour(h *api.History, present func() (api.HistorySample, bool), at time.Time, queue, node string) Hour {
 	d := Hour{}
 	if len(h.Samples) == 0 {
 		return d
+	}
+	p := hourPlots{h: h, current: current(h)}
+	if p.current {
+		if last, ok := present(); ok {
+			h.Samples = append(h.Samples, last)
+		}
 	}
 	now := at.UnixMilli()
 	from := now - h.SpanMillis
@@ -50,7 +57,7 @@ func OfHour(h *api.History, at time.Time, queue, node string) Hour {
 		d.Begins = h.BeginsMillis
 		from = min(h.BeginsMillis, now-plotLeast.Milliseconds())
 	}
-	p := hourPlots{h: h, x: plot.Clock(float64(from), float64(now))}
+	p.x = plot.Clock(float64(from), float64(now))
 	for i := len(h.LeaderChanges) - 1; i >= 0; i-- {
 		f := h.LeaderChanges[i]
 		p.marks = append(p.marks, plot.Mark{At: float64(f.AtMillis) - f.Millis, Until: float64(f.AtMillis),
@@ -67,7 +74,7 @@ func OfHour(h *api.History, at time.Time, queue, node string) Hour {
 		p.shares("Used", plot.Blue, 1, func(s *api.HistorySample) float64 { return s.Used / 100 }),
 		p.shares("Reserved", plot.Orange, 0, func(s *api.HistorySample) float64 { return s.Reserved / 100 })}
 	if node == "" {
-		d.Figures = append(d.Figures, p.counts("Waiting applications", plot.Violet,
+		d.Figures = append(d.Figures, p.counts("Waiting for their ApplicationMaster", plot.Violet,
 			func(s *api.HistorySample) float64 { return float64(*s.Waiting) }))
 	}
 	if d.Room = node == "" && queue == ""; d.Room {
@@ -95,9 +102,10 @@ func clockText(millis int64) string { return time.UnixMilli(millis).UTC().Format
 
 // hourPlots makes the plots of one history, which share the time axis.
 type hourPlots struct {
-	h     *api.History
-	x     plot.Axis
-	marks []plot.Mark
+	h       *api.History
+	current bool // the last sample tells how things are now
+	x       plot.Axis
+	marks   []plot.Mark
 }
 
 // shares returns a plot of shares. Its axis goes up to at least least.
@@ -129,7 +137,7 @@ func (p *hourPlots) rooms() plot.Chart {
 	last := &p.h.Samples[len(p.h.Samples)-1]
 	c := plot.Chart{Title: "Largest free room on a node", Empty: "no sample yet", X: p.x, Y: plot.Shares(1),
 		Marks: p.marks, Width: Width, Height: Height}
-	if p.current() {
+	if p.current {
 		c.Note = format.Amount(last.LargestFree) + " now"
 	}
 	for i, kind := range format.KindsThere(of) {
@@ -141,14 +149,10 @@ func (p *hourPlots) rooms() plot.Chart {
 	return c
 }
 
-// current reports whether the last sample tells how things are now. Those of a day and a week are
-// minutes old.
-func (p *hourPlots) current() bool {
-	if p.h.SpanMillis != api.HistoryHour.Milliseconds() {
-		return false
-	}
-	samples, gaps := p.h.Samples, p.h.Gaps
-	return len(gaps) == 0 || gaps[len(gaps)-1].FromMillis != samples[len(samples)-1].AtMillis
+// current reports whether the samples go on until now. Those of a day and a week are minutes apart.
+func current(h *api.History) bool {
+	return h.SpanMillis == api.HistoryHour.Milliseconds() &&
+		(len(h.Gaps) == 0 || h.Gaps[len(h.Gaps)-1].FromMillis != h.Samples[len(h.Samples)-1].AtMillis)
 }
 
 func (p *hourPlots) chart(title string, ink plot.Ink, y plot.Axis, most float64, value func(*api.HistorySample) float64,
@@ -156,8 +160,13 @@ func (p *hourPlots) chart(title string, ink plot.Ink, y plot.Axis, most float64,
 	c := plot.Chart{Title: title, Note: "at most " + text(most), Empty: "no sample yet", X: p.x, Y: y, Marks: p.marks,
 		Width: Width, Height: Height}
 	c.Lines = []plot.Line{{Ink: ink, Points: p.points(value), Fill: true}}
-	if v := value(&p.h.Samples[len(p.h.Samples)-1]); !math.IsNaN(v) && p.current() {
-		c.Note = text(v) + " now, " + c.Note
+	last := len(p.h.Samples) - 1
+	v, when := value(&p.h.Samples[last]), " now, "
+	if math.IsNaN(v) && last > 0 { // a rate is between two samples
+		v, when = value(&p.h.Samples[last-1]), " over the last "+format.Span(p.h.StepMillis)+", "
+	}
+	if !math.IsNaN(v) && p.current {
+		c.Note = text(v) + when + c.Note
 	}
 	return c
 }
