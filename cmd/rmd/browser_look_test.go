@@ -107,6 +107,8 @@ func browserLooks(t *testing.T, b *tab, p *process, app, reservation string) {
 			b.shows("http://"+p.http+"/ui/"+page.path, page.parts...)
 			if !strings.HasPrefix(look, "plain") { // expressions need scripts
 				b.fits(page.path + " " + look)
+				b.awaitTrue(page.path+" has what an application wants in view "+look, `[...document.querySelectorAll("main th")]
+					.every((th) => th.textContent !== "Wants" || th.getBoundingClientRect().right <= innerWidth)`)
 			}
 			b.picture(page.name + "-" + look)
 		}

@@ -1,6 +1,9 @@
 package plot
 
-import "html/template"
+import (
+	"cmp"
+	"html/template"
+)
 
 // Bar is a dot at Mid, a thick line to High and a thin line to Max.
 type Bar struct {
@@ -23,6 +26,7 @@ type Ranges struct {
 	Heading     string // heading of the texts after the bars
 	X           Axis
 	Rows        []Row
+	Width       int // 0: a whole page
 }
 
 // Space for the names of rows and for the texts after the bars.
@@ -37,13 +41,14 @@ const (
 // height returns the height of the bars, but at least that of the two lines of the row's name.
 func (r Row) height() int { return max(len(r.Bars), 2)*barStep + rowGap }
 
-// SVG draws the ranges with the width of a page.
+// SVG draws the ranges.
 func (r Ranges) SVG() template.HTML {
 	h := rangesHead + padBottom
 	for _, row := range r.Rows {
 		h += row.height()
 	}
-	s := newSheet(wholeWidth, h, r.Title)
+	w := cmp.Or(r.Width, wholeWidth)
+	s := newSheet(w, h, r.Title)
 	var names []Line
 	if len(r.Rows) > 0 {
 		for _, b := range r.Rows[0].Bars {
@@ -51,7 +56,7 @@ func (r Ranges) SVG() template.HTML {
 		}
 	}
 	s.head(r.Title, r.Note, names)
-	p := plane{rowLabel, rangesHead, wholeWidth - rowText, float64(h - padBottom), r.X, Axis{}}
+	p := plane{rowLabel, rangesHead, float64(w - rowText), float64(h - padBottom), r.X, Axis{}}
 	s.text(p.right+12, p.top-3, "note", r.Heading)
 	last := -100.0
 	for _, v := range r.X.Ticks {

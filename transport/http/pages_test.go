@@ -33,14 +33,15 @@ var pagePaths = []struct {
 }{
 	{"/ui/", []string{"Overview", "2 of 3 replicas in step", "Waiting longest", "…_0003", "<b>2</b> waiting</a>", "…_0002",
 		"root.train", "Last decisions"}},
-	{"/ui/apps", []string{"…_0001", "carol", "Why it waits", "4 applications", `aria-sort="descending"`}},
+	{"/ui/apps", []string{"…_0001", "carol", "Why it waits", "4 applications", `aria-sort="descending"`,
+		`…_0001</a><br><span class="name" title="app">app</span>`, `>Wants</a></th><th scope="col">Queue, user</th>`}},
 	{"/ui/apps?all=1", []string{"Blacklisted", "etl", "Fewer columns"}},
 	{"/ui/apps?state=RUNNING&sort=-memory", []string{"…_0001", "2 applications"}},
 	{"/ui/apps?find=waits", []string{"…_0003", "1 application"}},
 	{"/ui/apps?user=nobody", []string{"No application matches.", "Show all"}},
 	{"/ui/apps/" + appTwo, []string{"Why waiting", "NODE_TOO_SMALL_FREE", "is reserved for it (r1)", "What if",
 		"it asked for 2 gpu", "What must end", "at its limit", "behind", "Kill the application", "Timeline",
-		"64 GiB · 16 vc · 4 gpu"}},
+		"64 GiB · 16 vc · 4 gpu"}},
 	{"/ui/apps/application_1780000000000_0004", []string{"How it ended"}},
 	{"/ui/queues", []string{"Share of the cluster", "online", "Configuration version", "Waits for the ApplicationMaster"}},
 	{"/ui/queues/root.online", []string{"set.maximum-applications", `value="7"`, "Show what would change", "alice",
@@ -569,7 +570,7 @@ func TestPageOfAUserWithAnOddName(t *testing.T) {
 		b.h.apply(t, &event.ApplicationSubmitted{App: 9, User: name, Queue: "root.online", Unmanaged: true, MaxAttempts: 1},
 			&event.AttemptStarted{App: 9, Attempt: 1})
 		list := b.ask("GET", "/ui/apps?find="+url.QueryEscape(name), "").Body.String()
-		link := regexp.MustCompile(`<td><a href="(/ui/(?:users/|apps\?user=)[^"]*)"`).FindStringSubmatch(list)
+		link := regexp.MustCompile(`<br><span class="name" title="[^"]*"><a href="(/ui/(?:users/|apps\?user=)[^"]*)"`).FindStringSubmatch(list)
 		if link == nil {
 			t.Fatalf("%q: no link in %s", name, list)
 		}

@@ -41,8 +41,8 @@ func TestRooms(t *testing.T) {
 	}
 	for path, says := range map[string][]string{
 		"/ui/": {`>default</a></th><td class="stretch"><span class="none">none: no container can start</span></td><td class="num">0 of 1</td>`,
-			`>gpu</a></th><td class="stretch">32 GiB · 8 vc · 2 gpu on <a href="/ui/nodes/sim-02:8041">sim-02:8041</a></td><td class="num">0 of 1</td>`,
-			`>spot</a></th><td class="stretch">64 GiB · 16 vc · 4 gpu on <a href="/ui/nodes/sim-03:8041">sim-03:8041</a></td><td class="num">1 of 1</td>`},
+			`>gpu</a></th><td class="stretch">32 GiB · 8 vc · 2 gpu on <a href="/ui/nodes/sim-02:8041">sim-02:8041</a></td><td class="num">0 of 1</td>`,
+			`>spot</a></th><td class="stretch">64 GiB · 16 vc · 4 gpu on <a href="/ui/nodes/sim-03:8041">sim-03:8041</a></td><td class="num">1 of 1</td>`},
 		"/ui/labels/gpu": {`on <a href="/ui/nodes/sim-02:8041">sim-02:8041</a></td><td class="num">0 of 1</td>`},
 	} {
 		showsOn(t, b, path, says...)

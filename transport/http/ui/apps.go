@@ -242,8 +242,8 @@ func (q *query) leafChoices(but string) []choice {
 func (q *query) appHeads(sorted string, desc, all bool) []column {
 	c := func(title, name string, number bool) column { return q.column(title, name, sorted, desc, number) }
 	out := []column{c("Application", "id", false), c("Why it waits", "", false), c("Waits", "wait", true),
-		c("State", "", false), c("Name", "", false), c("User", "", false), c("Queue", "", false),
-		c("Uses", "memory", true), c("Wants", "pending", true), c("Containers", "containers", true)}
+		c("State", "", false), c("Uses", "memory", true), c("Wants", "pending", true), c("Queue, user", "", false),
+		c("Containers", "containers", true)}
 	if all {
 		out = append(out, c("Reserved", "reserved", true), c("Priority", "priority", true), c("Type", "", false),
 			c("Tags", "", false), c("Submitted", "submitted", true), c("Started", "", true), c("Ended", "ended", true),

@@ -128,8 +128,7 @@ func (q *query) nodeHeads(sorted string, desc, labels bool) []column {
 		heads = append(heads, c("Label", "", false))
 	}
 	return append(heads, c("Fullest kind", "", false), c("Uses", "used", true), c("Free", "free", true),
-		c("Reservation", "", false),
-		c("Containers", "containers", true), c("Total", "", true), c("Rack", "", false), c("Version", "", false))
+		c("Total", "", true), c("Containers", "containers", true), c("Version", "", false))
 }
 
 type nodeData struct {

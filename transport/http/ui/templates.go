@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"rmd/api"
 	"rmd/internal/bytesize"
 	"rmd/internal/thousands"
 	"rmd/transport/http/ui/format"
@@ -33,14 +34,14 @@ func parse(mark string) (map[string]*template.Template, error) {
 
 // functions has the functions that templates may call.
 var functions = template.FuncMap{
-	"n": format.Number, "whole": format.Whole, "res": format.Amount, "kind": format.KindName, "value": format.KindValue,
+	"n": format.Number, "whole": format.Whole, "res": func(r api.Resource) string { return format.Whole(format.Amount(r)) }, "kind": format.KindName, "value": format.KindValue,
 	"span": format.Span, "when": format.When, "life": lifeText, "verdict": format.VerdictWord, "short": format.ShortID,
 	"pct":  format.Percent,
 	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": format.Word,
 	"plural": thousands.Count, "stale": staleness,
 	"dict": dict, "containerShort": format.ContainerShort, "bytes": bytesize.Format, "tone": format.Tone,
 	"kinds": format.KindsOf, "safeURL": format.WebURL, "hex": format.ShortDigest, "equal": format.Equality,
-	"took": format.Took, "change": plots.ChangeText,
+	"attempt": format.AttemptNumber, "took": format.Took, "change": plots.ChangeText,
 	"part": func(share float64) string { return format.Percent(share * 100) },
 }
 

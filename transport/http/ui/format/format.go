@@ -122,6 +122,11 @@ func ContainerShort(id string) string {
 	return "…_" + strings.Join(parts[len(parts)-3:], "_")
 }
 
+// AttemptNumber returns the number at the end of an attempt's id.
+func AttemptNumber(id string) string {
+	return strings.TrimLeft(id[strings.LastIndexByte(id, '_')+1:], "0")
+}
+
 // Percent formats a percentage, with one decimal if it is small.
 func Percent(f float64) string {
 	if f > 0 && f < 0.05 {

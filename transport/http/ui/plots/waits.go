@@ -71,7 +71,7 @@ func Waits(v *view.View) template.HTML {
 // waitsOf returns a plot with a row for each queue.
 func waitsOf(all []*queueWaits) plot.Ranges {
 	r := plot.Ranges{Title: "Waits for the ApplicationMaster",
-		Note: "dot: half waited at most so long; thick: 95 of 100; thin: the longest", Heading: "half, 95 %"}
+		Note: "dot: half waited at most so long; thick: 95 of 100; thin: the longest", Heading: "half, 95 %", Width: 640}
 	var most int64
 	for _, w := range all {
 		mid, high, longest := quantile.Of(w.Waits, .5), quantile.Of(w.Waits, .95), w.Waits[len(w.Waits)-1]
