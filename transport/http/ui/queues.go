@@ -24,8 +24,9 @@ type queueRow struct {
 	Bar   bar.Bar
 	// Percentages of the cluster, for the kind with the largest use.
 	UsedPct, ReservedPct, PendingPct float64
-	AMPct                            float64 // of the limit for AMs
-	Running, Waiting                 int     // applications in the subtree
+	Alone                            api.Resource // what it uses, without what is reserved
+	AMPct                            float64      // of the limit for AMs
+	Running, Waiting                 int          // applications in the subtree
 	below                            []api.Queue
 }
 
@@ -105,7 +106,8 @@ func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
 		}
 		return float64(x[kind]) / float64(total[kind])
 	}
-	used, reserved, pending := part(sub(k.Used, k.Reserved)), part(k.Reserved), part(k.Pending)
+	r.Alone = sub(k.Used, k.Reserved)
+	used, reserved, pending := part(r.Alone), part(k.Reserved), part(k.Pending)
 	r.UsedPct, r.ReservedPct, r.PendingPct = used*100, reserved*100, pending*100
 	if f, kind := bar.Share(k.AMUsed, k.AMLimit); kind != "" {
 		r.AMPct = f * 100

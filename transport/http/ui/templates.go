@@ -41,7 +41,7 @@ var functions = template.FuncMap{
 	"plural": thousands.Count, "stale": staleness,
 	"dict": dict, "containerShort": format.ContainerShort, "bytes": bytesize.Format, "tone": format.Tone,
 	"kinds": format.KindsOf, "safeURL": format.WebURL, "hex": format.ShortDigest, "equal": format.Equality,
-	"attempt": format.AttemptNumber, "took": format.Took, "change": plots.ChangeText,
+	"attempt": format.AttemptNumber, "about": format.About, "took": format.Took, "change": plots.ChangeText,
 	"part": func(share float64) string { return format.Percent(share * 100) },
 }
 

@@ -4,6 +4,7 @@ package format
 import (
 	"fmt"
 	"html/template"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -57,6 +58,16 @@ func Amount(r api.Resource) string {
 		}
 	}
 	return "–"
+}
+
+// About formats a resource for a list: memory from 10 GiB on is rounded to GiB, because 154 GiB say more
+// there than 157,286 MiB.
+func About(r api.Resource) string {
+	if r[api.MemoryMB] >= 10<<10 {
+		r = maps.Clone(r)
+		r[api.MemoryMB] = (r[api.MemoryMB] + 512) &^ 1023
+	}
+	return Whole(Amount(r))
 }
 
 // Whole uses no-break spaces to keep each number on one line with its unit.
