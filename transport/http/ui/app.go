@@ -4,7 +4,6 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/ui/eventlog"
-	"rmd/transport/http/ui/format"
 	"rmd/transport/http/ui/plots"
 	"rmd/yarn"
 )
@@ -23,7 +22,7 @@ type appData struct {
 	Past       []endedContainer
 	Pager      pager
 	Held       []api.Reservation
-	Lifetime   []moment
+	Lifetime   []plots.Moment
 	Life       plots.App
 	Leaves     []choice
 	Decisions  []decisionRow
@@ -35,14 +34,6 @@ type containerRow struct {
 	api.Container
 	Log            string
 	DeadlineMillis int64 // when it will be preempted; 0 if it is not warned
-}
-
-// moment is an event in an application's life.
-type moment struct {
-	What     string
-	AtMillis int64
-	Since    int64 // since the previous moment
-	Now      bool  // the present, not an event
 }
 
 // appContainers is the number of containers on one page of an application.
@@ -76,7 +67,7 @@ func application(q *query) (any, error) {
 		d.Past = nil // the page is whole without the log
 	}
 	d.Held = q.heldBy(a)
-	d.Lifetime, d.Life = lifetime(q.v.NowMillis, a), plots.OfApp(q.u.cfg.API.AppPast(a), &d.App.App, q.u.cfg.Now())
+	d.Lifetime, d.Life = plots.Lifetime(q.v.NowMillis, a), plots.OfApp(q.u.cfg.API.AppPast(a), &d.App.App, q.u.cfg.Now())
 	if events, err := q.decisions(decisionFilter{app: d.App.ID}, eventlog.Position{}, overviewDecisions); err == nil {
 		d.Decisions = events.Rows
 	}
@@ -145,28 +136,4 @@ func (q *query) heldBy(a *state.App) []api.Reservation {
 		out = append(out, q.v.Reservation(r))
 	}
 	return out
-}
-
-// lifetime returns the moments of an application's life in order, up to a time.
-func lifetime(now int64, a *state.App) []moment {
-	list := []moment{{What: "submitted", AtMillis: a.SubmittedMillis}}
-	put := func(what string, at int64) {
-		if at != 0 {
-			list = append(list, moment{What: what, AtMillis: at, Since: max(at-list[len(list)-1].AtMillis, 0)})
-		}
-	}
-	if a.AttemptMillis > a.SubmittedMillis && a.Attempt > 1 {
-		put("this attempt began", a.AttemptMillis)
-	}
-	put("its node took the ApplicationMaster", a.LaunchedMillis)
-	if a.StartedMillis >= a.LaunchedMillis {
-		put("the ApplicationMaster registered", a.StartedMillis)
-	}
-	put("the ApplicationMaster unregistered", a.FinishMillis)
-	if a.EndedMillis != 0 {
-		put("ended: "+format.Word(a.State.String()), a.EndedMillis)
-		return list
-	}
-	list = append(list, moment{What: "now", AtMillis: now, Since: max(now-list[len(list)-1].AtMillis, 0), Now: true})
-	return list
 }

@@ -9,6 +9,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/ui/bar"
+	"rmd/transport/http/ui/download"
 	"rmd/transport/http/view"
 	"rmd/yarn"
 )
@@ -151,7 +152,7 @@ func applications(q *query) (any, error) {
 		return nil, err
 	}
 	st := q.v.State
-	t := top[state.AppSlot]{most: q.u.cfg.PageRows, desc: desc}
+	t := top[state.AppSlot]{most: q.most(), desc: desc}
 	var byState [yarn.AppKilled + 1]int
 	var wanted [yarn.AppKilled + 1]bool
 	for s := range wanted {
@@ -172,6 +173,13 @@ func applications(q *query) (any, error) {
 		counts[yarn.ApplicationState(s).String()] = n
 	}
 	rows, next := t.page()
+	if q.file != nil {
+		kinds := q.kinds()
+		fileOf(q, len(rows), func(i int) appRow { return q.appRow(rows[i].item) }, func(r appRow) download.Row {
+			return download.App(&r.App, r.Why, r.Share, kinds, q.v.NowMillis)
+		})
+		return nil, nil
+	}
 	d := appsData{Index: q.v.Index, User: q.q.Get("user"), Find: q.q.Get("find"), Sort: q.q.Get("sort"),
 		All:   q.q.Get("all") == "1",
 		Pager: q.pager("application", t.all, len(rows), next), Filter: f.states != nil || f.named ||
@@ -179,7 +187,7 @@ func applications(q *query) (any, error) {
 	for _, r := range rows {
 		d.Rows = append(d.Rows, q.appRow(r.item))
 	}
-	d.Heads = q.appHeads(sorted, desc, d.All)
+	d.Heads, d.Pager.File = q.appHeads(sorted, desc, d.All), q.fileLink()
 	d.AllLink = q.with("all", map[bool]string{false: "1", true: ""}[d.All])
 	d.addChoices(q, f, counts)
 	if f.find != "" && t.all == 1 && len(rows) == 1 {

@@ -9,6 +9,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/download"
 	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/view"
 )
@@ -104,7 +105,7 @@ func (q *query) decisions(f decisionFilter, before eventlog.Position, limit int)
 	if err != nil {
 		return decided{}, err
 	}
-	if limit > overviewDecisions {
+	if limit > overviewDecisions && q.file == nil {
 		began := time.Now()
 		q.lacks = !q.u.fillReasons(q.r.Context(), explained(list.Events), q.patience())
 		q.waited = time.Since(began)
@@ -184,12 +185,22 @@ func decisions(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := q.decisions(f, before, decisionRows)
+	most := decisionRows
+	if q.file != nil {
+		most = fileEvents
+	}
+	list, err := q.decisions(f, before, most)
 	if err != nil {
 		return nil, err
 	}
+	if q.file != nil {
+		fileOf(q, len(list.Rows), func(i int) decisionRow { return list.Rows[i] },
+			func(r decisionRow) download.Row { return download.Decision(&r.Decision) })
+		return nil, nil
+	}
 	d.Lacks = q.lacks
 	d.Rows, d.Pager = list.Rows, q.pager("event", len(list.Rows), len(list.Rows), list.Next.String())
+	d.Pager.File = q.fileLink()
 	d.Kinds = append([]choice{{Value: "all", Text: "every event", Chosen: kind == "all"},
 		{Value: "reservations", Text: "reservations", Chosen: kind == "reservations"}}, choices(kindNames(), kind)...)
 	d.Filter = d.App != "" || d.Node != "" || f.queue != "" || kind != ""

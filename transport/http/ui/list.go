@@ -104,6 +104,7 @@ type pager struct {
 	All, Shown  int
 	First, Next string // addresses; empty on the first and last page
 	What        string
+	File        string // address of all rows as a file; empty if there is none
 }
 
 // pager returns the pager with the addresses of the other pages.

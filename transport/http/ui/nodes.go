@@ -7,7 +7,9 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/amounts"
 	"rmd/transport/http/ui/bar"
+	"rmd/transport/http/ui/download"
 	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/ui/nodemap"
@@ -95,16 +97,22 @@ func nodes(q *query) (any, error) {
 		counts[name]++
 		return states == nil || states[name]
 	})
-	t := top[int]{most: q.u.cfg.PageRows, desc: desc}
+	t := top[int]{most: q.most(), desc: desc}
 	for place, n := range list { // the order by name breaks ties
 		t.add(position{key: nodeKey(sorted, n), id: uint64(place) + 1}, place, after)
 	}
 	rows, next := t.page()
+	if q.file != nil {
+		kinds := q.kinds()
+		fileOf(q, len(rows), func(i int) api.Node { return q.v.Node(list[rows[i].item]) },
+			func(n api.Node) download.Row { return download.Node(&n, kinds) })
+		return nil, nil
+	}
 	for _, r := range rows {
 		d.Rows = append(d.Rows, q.nodeRow(list[r.item]))
 	}
 	d.Pager, d.Filter = q.pager("node", t.all, len(rows), next), states != nil || rack != "" || find != "" || filtered
-	d.Heads = q.nodeHeads(sorted, desc, len(d.Labels) > 0)
+	d.Heads, d.Pager.File = q.nodeHeads(sorted, desc, len(d.Labels) > 0), q.fileLink()
 	d.Map, d.Shapes = nodemap.New(list), nodemap.ShapesOf(q.v, list)
 	for _, s := range view.NodeStates {
 		if counts[s] > 0 || states[s] {
@@ -150,7 +158,7 @@ var nodeContainerColumns = []sortable[containerRow]{
 	{title: "Container", name: "container", compare: func(a, b containerRow) int { return strings.Compare(a.ID, b.ID) }},
 	{title: "Application", name: "app", compare: func(a, b containerRow) int { return strings.Compare(a.App, b.App) }},
 	{title: "State", name: "state", compare: func(a, b containerRow) int { return strings.Compare(a.State, b.State) }},
-	{title: "Size", name: "size", compare: func(a, b containerRow) int { return compareSizes(a.Size, b.Size) }},
+	{title: "Size", name: "size", compare: func(a, b containerRow) int { return amounts.Compare(a.Size, b.Size) }},
 	{title: "Locality", name: "locality", compare: func(a, b containerRow) int {
 		return strings.Compare(a.Locality, b.Locality)
 	}},
@@ -178,7 +186,9 @@ func node(q *query) (any, error) {
 		d.Containers = append(d.Containers, q.containerRow(slot))
 	}
 	slices.SortFunc(d.Containers,
-		func(a, b containerRow) int { return cmp.Or(compareSizes(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
+		func(a, b containerRow) int {
+			return cmp.Or(amounts.Compare(b.Size, a.Size), strings.Compare(a.ID, b.ID))
+		})
 	d.Warned = q.warnings(func(c *state.Container, _ *state.Preemption) bool { return st.Nodes.Get(c.Node) == n })
 	if n.Reservation != 0 {
 		r := q.reservationRow(n.Reservation)

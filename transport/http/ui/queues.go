@@ -9,7 +9,9 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
+	"rmd/transport/http/ui/amounts"
 	"rmd/transport/http/ui/bar"
+	"rmd/transport/http/ui/download"
 	"rmd/transport/http/ui/format"
 	"rmd/transport/http/ui/plots"
 	"rmd/transport/http/ui/siblings"
@@ -106,7 +108,7 @@ func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
 		}
 		return float64(x[kind]) / float64(total[kind])
 	}
-	r.Alone = sub(k.Used, k.Reserved)
+	r.Alone = amounts.Sub(k.Used, k.Reserved)
 	used, reserved, pending := part(r.Alone), part(k.Reserved), part(k.Pending)
 	r.UsedPct, r.ReservedPct, r.PendingPct = used*100, reserved*100, pending*100
 	if f, kind := bar.Share(k.AMUsed, k.AMLimit); kind != "" {
@@ -135,11 +137,16 @@ type queuesData struct {
 	Labels  []choice      // empty if the cluster has no labels
 	Label   string        // the label whose nodes are shown
 	Waits   template.HTML // a plot; empty without applications
+	File    string        // address of the tree as a file
 }
 
 func queues(q *query) (any, error) {
-	doc := q.v.Queues(view.SomeQueues)
-	d := queuesData{Index: q.v.Index, Version: doc.Version, Waits: plots.Waits(q.v)}
+	some := view.SomeQueues
+	if q.file != nil {
+		some = view.AllQueues
+	}
+	doc := q.v.Queues(some)
+	d := queuesData{Index: q.v.Index, Version: doc.Version, Waits: plots.Waits(q.v), File: q.fileLink()}
 	heads, compare, err := orderOf(q, "queue", queueColumns)
 	if err != nil {
 		return nil, err
@@ -159,6 +166,11 @@ func queues(q *query) (any, error) {
 			heads[1].Title = "Share of these nodes"
 		}
 		d.Heads, d.Rows = heads, q.queueRows(&root, q.v.Size(q.v.State.PartitionTotal(part.Label)), compare)
+	}
+	if q.file != nil {
+		kinds := q.kinds()
+		fileOf(q, len(d.Rows), func(i int) queueRow { return d.Rows[i] },
+			func(r queueRow) download.Row { return download.Queue(&r.Queue, r.Running, r.Waiting, kinds) })
 	}
 	return d, nil
 }
@@ -185,9 +197,9 @@ type queueData struct {
 
 var queueUserColumns = []sortable[api.User]{
 	{title: "User", name: "user", compare: func(a, b api.User) int { return strings.Compare(a.Name, b.Name) }},
-	{title: "Uses", name: "used", compare: func(a, b api.User) int { return compareSizes(a.Used, b.Used) }},
-	{title: "Limit", name: "limit", compare: func(a, b api.User) int { return compareSizes(a.Limit, b.Limit) }},
-	{title: "For AMs", name: "ams", compare: func(a, b api.User) int { return compareSizes(a.AMUsed, b.AMUsed) }},
+	{title: "Uses", name: "used", compare: func(a, b api.User) int { return amounts.Compare(a.Used, b.Used) }},
+	{title: "Limit", name: "limit", compare: func(a, b api.User) int { return amounts.Compare(a.Limit, b.Limit) }},
+	{title: "For AMs", name: "ams", compare: func(a, b api.User) int { return amounts.Compare(a.AMUsed, b.AMUsed) }},
 	{title: "Active", name: "active", number: true, compare: func(a, b api.User) int {
 		return cmp.Compare(a.ActiveApps, b.ActiveApps)
 	}},

@@ -7,6 +7,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/transport/http/ui/amounts"
 	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/ui/format"
@@ -71,7 +72,7 @@ func (q *query) reservationRow(slot state.ReservationSlot) reservationRow {
 func enough(missing api.Resource, list []api.Container) int {
 	freed := api.Resource{}
 	for i, c := range list {
-		freed = add(freed, c.Size)
+		freed = amounts.Add(freed, c.Size)
 		if covers(freed, missing) {
 			return i + 1
 		}
@@ -220,7 +221,7 @@ type reservationData struct {
 var aheadColumns = []sortable[api.Container]{
 	{title: "Container", name: "container", compare: func(a, b api.Container) int { return strings.Compare(a.ID, b.ID) }},
 	{title: "Application", name: "app", compare: func(a, b api.Container) int { return strings.Compare(a.App, b.App) }},
-	{title: "Size", name: "size", compare: func(a, b api.Container) int { return compareSizes(a.Size, b.Size) }},
+	{title: "Size", name: "size", compare: func(a, b api.Container) int { return amounts.Compare(a.Size, b.Size) }},
 	{title: "Granted", name: "granted", number: true, compare: func(a, b api.Container) int {
 		return cmp.Compare(a.AllocatedMillis, b.AllocatedMillis)
 	}},

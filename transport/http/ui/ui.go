@@ -101,11 +101,11 @@ func (u *UI) routes() {
 	})
 	for _, p := range []page{
 		{path: "/ui/{$}", name: "overview", title: "Overview", show: overview},
-		{path: "/ui/apps", name: "apps", title: "Applications", show: applications},
+		{path: "/ui/apps", name: "apps", title: "Applications", file: true, show: applications},
 		{path: "/ui/apps/{id}", name: "app", nav: "apps", title: "Application", show: application},
-		{path: "/ui/queues", name: "queues", title: "Queues", show: queues},
+		{path: "/ui/queues", name: "queues", title: "Queues", file: true, show: queues},
 		{path: "/ui/queues/{path}", name: "queue", nav: "queues", title: "Queue", show: queue},
-		{path: "/ui/nodes", name: "nodes", title: "Nodes", show: nodes},
+		{path: "/ui/nodes", name: "nodes", title: "Nodes", file: true, show: nodes},
 		{path: "/ui/nodes/{id}", name: "node", nav: "nodes", title: "Node", show: node},
 		{path: "/ui/reservations", name: "reservations", title: "Reservations", show: reservations},
 		{path: "/ui/reservations/{id}", name: "reservation", nav: "reservations", title: "Reservation", show: reservation},
@@ -113,7 +113,7 @@ func (u *UI) routes() {
 		{path: "/ui/users/{name}", name: "user", nav: "users", title: "User", show: user},
 		{path: "/ui/preemption", name: "preemption", title: "Preemption", show: preemptionPage},
 		{path: "/ui/cluster", name: "cluster", title: "Cluster", own: true, show: clusterPage},
-		{path: "/ui/decisions", name: "decisions", title: "Decisions", show: decisions},
+		{path: "/ui/decisions", name: "decisions", title: "Decisions", file: true, show: decisions},
 		{path: "/ui/conf", name: "conf", title: "Configuration", show: configuration},
 		{path: "/ui/conf/edit", name: "edit", nav: "conf", title: "Edit the configuration", show: editConfiguration},
 		{path: "/ui/conf/rollback", name: "rollback", nav: "conf", title: "Roll back", show: confirmRollback},
@@ -130,6 +130,9 @@ func (u *UI) routes() {
 			p.nav = p.name
 		}
 		u.mux.HandleFunc("GET "+p.path, func(w http.ResponseWriter, r *http.Request) { u.page(w, r, p) })
+		if p.file {
+			u.mux.HandleFunc("GET "+p.path+".csv", func(w http.ResponseWriter, r *http.Request) { u.answerFile(w, r, p) })
+		}
 	}
 	u.actions()
 	u.mux.HandleFunc("/ui/", u.nowhere)
@@ -160,6 +163,7 @@ func (u *UI) nowhere(w http.ResponseWriter, r *http.Request) {
 type page struct {
 	path, name, nav, title string
 	own                    bool // it is about the replicas, so it needs no state of the cluster
+	file                   bool // its table can be had as a file
 	show                   func(q *query) (any, error)
 }
 
@@ -172,6 +176,7 @@ type query struct {
 	title  string // set by pages with their own title
 	behind bool   // no viewer waits for the page
 	past   bool   // the view is of an earlier state
+	file   *file  // to fill in instead of a page
 	lacks  bool   // some data was not known in time: the page is incomplete
 	waited time.Duration
 	// refresh is the address to which a browser without JavaScript continues by itself.

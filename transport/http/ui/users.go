@@ -10,6 +10,7 @@ import (
 	"rmd/fsm/state"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/summary"
+	"rmd/transport/http/ui/amounts"
 	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/format"
 	"rmd/yarn"
@@ -37,9 +38,9 @@ var userQueueColumns = []sortable[userQueue]{
 	{title: "Share of the user limit", name: "share", compare: func(a, b userQueue) int {
 		return cmp.Compare(a.Percent, b.Percent)
 	}},
-	{title: "Used and reserved", name: "used", compare: func(a, b userQueue) int { return compareSizes(a.Used, b.Used) }},
-	{title: "Limit", name: "limit", compare: func(a, b userQueue) int { return compareSizes(a.Limit, b.Limit) }},
-	{title: "For AMs", name: "ams", compare: func(a, b userQueue) int { return compareSizes(a.AMUsed, b.AMUsed) }},
+	{title: "Used and reserved", name: "used", compare: func(a, b userQueue) int { return amounts.Compare(a.Used, b.Used) }},
+	{title: "Limit", name: "limit", compare: func(a, b userQueue) int { return amounts.Compare(a.Limit, b.Limit) }},
+	{title: "For AMs", name: "ams", compare: func(a, b userQueue) int { return amounts.Compare(a.AMUsed, b.AMUsed) }},
 	{title: "Applications", name: "apps", number: true, compare: func(a, b userQueue) int {
 		return cmp.Compare(a.Apps, b.Apps)
 	}},
@@ -68,8 +69,8 @@ var userColumns = []sortable[userRow]{
 	{title: "Share of the cluster", name: "share", compare: func(a, b userRow) int {
 		return cmp.Compare(a.Share, b.Share)
 	}},
-	{title: "Uses", name: "used", compare: func(a, b userRow) int { return compareSizes(a.Used, b.Used) }},
-	{title: "Wants", name: "pending", compare: func(a, b userRow) int { return compareSizes(a.Pending, b.Pending) }},
+	{title: "Uses", name: "used", compare: func(a, b userRow) int { return amounts.Compare(a.Used, b.Used) }},
+	{title: "Wants", name: "pending", compare: func(a, b userRow) int { return amounts.Compare(a.Pending, b.Pending) }},
 	{title: "Running", name: "running", number: true, compare: func(a, b userRow) int {
 		return cmp.Compare(a.Running, b.Running)
 	}},

@@ -1,4 +1,4 @@
-// Package plots draws samples and waits over time.
+// Package plots shows samples, waits and lifetimes over time.
 package plots
 
 import (

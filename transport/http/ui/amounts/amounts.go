@@ -1,4 +1,5 @@
-package ui
+// Package amounts computes with the resources of documents.
+package amounts
 
 import (
 	"cmp"
@@ -6,8 +7,8 @@ import (
 	"rmd/api"
 )
 
-// add returns a + b.
-func add(a, b api.Resource) api.Resource {
+// Add returns a + b.
+func Add(a, b api.Resource) api.Resource {
 	out := api.Resource{}
 	for name, v := range a { // the order does not matter: each name has its own place
 		out[name] += v
@@ -18,8 +19,8 @@ func add(a, b api.Resource) api.Resource {
 	return out
 }
 
-// sub returns a − b, but at least 0 in each kind.
-func sub(a, b api.Resource) api.Resource {
+// Sub returns a − b, but at least 0 in each kind.
+func Sub(a, b api.Resource) api.Resource {
 	out := api.Resource{}
 	for name, v := range a { // the order does not matter: each name has its own place
 		out[name] = max(v-b[name], 0)
@@ -27,7 +28,7 @@ func sub(a, b api.Resource) api.Resource {
 	return out
 }
 
-// compareSizes compares resources by memory and then by vcores.
-func compareSizes(a, b api.Resource) int {
+// Compare compares resources by memory and then by vcores.
+func Compare(a, b api.Resource) int {
 	return cmp.Or(cmp.Compare(a[api.MemoryMB], b[api.MemoryMB]), cmp.Compare(a[api.VCores], b[api.VCores]))
 }
