@@ -281,7 +281,7 @@ func TestPagesOfLabels(t *testing.T) {
 		{"/ui/queues", []string{"all nodes without a label", `href="/ui/queues?label=gpu"`}},
 		{"/ui/queues?label=gpu", []string{`aria-current="true">gpu`,
 			"root.train: 0% used, 0% reserved, 200% pending, 60% guaranteed, at most 80%"}},
-		{"/ui/queues/root.train", []string{"Requests that name no label are for nodes with the label", "128 GiB"}},
+		{"/ui/queues/root.train", []string{"Requests that name no label are for nodes with the label", "128 GiB", "nothing of "}},
 		{"/ui/queues/root.batch", []string{"It may use no label."}},
 		{"/ui/apps/application_1780000000000_0005", []string{`<th scope="col">Label</th>`, `href="/ui/labels/gpu"`}},
 		{"/ui/apps/" + appOne, []string{"lent"}},

@@ -195,6 +195,17 @@ func TestPagesUninitializedCluster(t *testing.T) {
 	}
 }
 
+// TestForecastsBegin checks that the page of forecasts does not speak of too few where there are none.
+func TestForecastsBegin(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.Planner.ForecastReport = func() *api.ForecastReport { return &api.ForecastReport{Replica: "rm1"} }
+	})
+	body := b.ask("GET", "/ui/forecasts", "").Body.String()
+	if !strings.Contains(body, "Nothing has waited for a minute yet.") || strings.Contains(body, "These are too few") {
+		t.Error("the page of forecasts speaks of forecasts that there are not")
+	}
+}
+
 func TestHTMLCheckFindsFaults(t *testing.T) {
 	for _, bad := range []string{
 		"<html></html>", "<!DOCTYPE html><p><div></div></p>", "<!DOCTYPE html><ul><li></ul>",
