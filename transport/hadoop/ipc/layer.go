@@ -177,17 +177,15 @@ func wrappedRequest(frame []byte) ([]byte, error) {
 	return body, nil
 }
 
-// wrappedReply returns the message of a wrapped frame of a server.
+// wrappedReply returns the message of a wrapped frame of a server. An error that is not wrapped is
+// refused too, because anybody on the way can send it.
 func wrappedReply(frame []byte) ([]byte, error) {
 	head, rest, err := cut(frame)
 	var h replyHeader
 	if err == nil {
 		err = h.read(head)
 	}
-	switch {
-	case err == nil && h.status != statusSuccess:
-		return nil, h.remote()
-	case err == nil && h.call != idSasl:
+	if err == nil && (h.call != idSasl || h.status != statusSuccess) {
 		err = errors.New("a message is not wrapped")
 	}
 	var body []byte
