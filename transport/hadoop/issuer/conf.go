@@ -27,10 +27,15 @@ func overlay(own *hadoopconf.Config, tokensConf []byte) (conf, error) {
 	return c, err
 }
 
+// byApp reports whether the application gives the value of a key.
+func (c conf) byApp(key string) bool {
+	return strings.HasPrefix(key, "dfs.") && strings.TrimSpace(c.app[key]) != ""
+}
+
 // value returns the value of a key, or def.
 func (c conf) value(key, def string) string {
-	if v := strings.TrimSpace(c.app[key]); v != "" && strings.HasPrefix(key, "dfs.") {
-		return v
+	if c.byApp(key) {
+		return strings.TrimSpace(c.app[key])
 	}
 	return c.own.Value(key, def)
 }

@@ -151,6 +151,12 @@ func (r *rpc) check(ctx context.Context, service, name, host string) error {
 		return err
 	}
 	got := service + "/" + name + "@" + realm
+	if (r.conf.byApp(r.key) || r.conf.byApp(r.key+".pattern")) && !r.s.isHost(ctx, name, host) {
+		// The user's server may pass the login on to the service that it names.
+		//lint:ignore ST1005 Java's words
+		return fmt.Errorf("Server has invalid Kerberos principal: %s: %s is not a name of %s, and the application's "+
+			"configuration cannot say that it is", got, name, host)
+	}
 	if pattern := r.conf.value(r.key+".pattern", ""); pattern != "" {
 		if !glob(pattern).MatchString(got) {
 			//lint:ignore ST1005 Java's words

@@ -355,3 +355,40 @@ func TestKinds(t *testing.T) {
 	_, err := w.services(nil).Renew(context.Background(), token.Token{Kind: "HBASE_AUTH_TOKEN"}, nil)
 	clean(t, err, "no service is known for the kind")
 }
+
+// TestApplicationNamesServer refuses a server that calls itself another host because an application's
+// tokens_conf allows it. Otherwise any user could have this ResourceManager log in at a server of the
+// user's, which passes the login on to the service that it has named.
+func TestApplicationNamesServer(t *testing.T) {
+	w := newWorld(t)
+	here, relay := w.serve("far/localhost", protocolNameNode, ipc.Authentication),
+		w.serve("nn/elsewhere", protocolNameNode, ipc.Authentication)
+	s := w.services(map[string]string{keyNameNode: "nn/_HOST@TEST"})
+	for _, c := range []struct {
+		server *server
+		conf   map[string]string
+		want   string
+	}{
+		{here, map[string]string{keyNameNode: "far/_HOST@TEST"}, ""},
+		{here, map[string]string{keyNameNode: "far/localhost@TEST"}, ""},
+		{here, map[string]string{keyNameNode + ".pattern": "*"}, ""},
+		{relay, nil, "expecting: nn/127.0.0.1@TEST"},
+		{relay, map[string]string{keyNameNode: "nn/elsewhere@TEST"}, "is not a name of 127.0.0.1"},
+		{relay, map[string]string{keyNameNode + ".pattern": "*"}, "is not a name of 127.0.0.1"},
+		{relay, map[string]string{keyNameNode: "nn/_HOST@TEST", keyNameNode + ".pattern": "nn/*"},
+			"is not a name of 127.0.0.1"},
+	} {
+		_, err := s.Renew(context.Background(), hdfs(c.server.addr()), tokensConf(c.conf))
+		got := c.server.take()
+		if c.want == "" {
+			if err != nil || got == "" {
+				t.Errorf("%v: %v", c.conf, err)
+			}
+			continue
+		}
+		clean(t, err, c.want)
+		if got != "" {
+			t.Errorf("%v: the token is sent to %s", c.conf, got)
+		}
+	}
+}
