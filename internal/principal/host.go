@@ -2,6 +2,7 @@ package principal
 
 import (
 	"context"
+	"iter"
 	"net"
 	"net/netip"
 	"os"
@@ -61,8 +62,11 @@ func HostName(ctx context.Context, a netip.Addr) string {
 	return ""
 }
 
+// HostNames returns all names of an address that have this address.
+func HostNames(ctx context.Context, a netip.Addr) []string { return slices.Collect(names(ctx, a)) }
+
 // names yields the names of an address that lead back to it, without the last dot.
-func names(ctx context.Context, a netip.Addr) func(func(string) bool) {
+func names(ctx context.Context, a netip.Addr) iter.Seq[string] {
 	a = a.Unmap().WithZone("")
 	return func(yield func(string) bool) {
 		all, _ := net.DefaultResolver.LookupAddr(ctx, a.String()) // an address without a name has none

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"rmd/internal/gss"
 	"rmd/internal/hadoopconf"
+	"rmd/internal/principal"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/token"
 )
@@ -66,7 +68,8 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// TLS is used for HTTPS. If it is nil, the certificates of the system are trusted.
 	TLS *tls.Config
-	// Reverse returns the names of an IP address. If it is nil, the system's resolver is asked.
+	// Reverse returns the names of an IP address. If it is nil, the system's resolver is asked for those
+	// that lead back to the address, because the owner of a network can give its addresses any name.
 	Reverse func(ctx context.Context, address string) ([]string, error)
 }
 
@@ -90,7 +93,7 @@ func Open(cfg Config) (*Services, error) {
 		cfg.Dial = new(net.Dialer).DialContext
 	}
 	if cfg.Reverse == nil {
-		cfg.Reverse = net.DefaultResolver.LookupAddr
+		cfg.Reverse = reverse
 	}
 	k := ipc.DefaultClientConfig()
 	k.Logger, k.Dial, k.CallTimeout, k.FrameMax = cfg.Logger, cfg.Dial, callTimeout, answerMax
@@ -101,6 +104,15 @@ func Open(cfg Config) (*Services, error) {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
 	return &Services{cfg: cfg, ipc: client, http: newHTTP(cfg), actives: make(map[string]string)}, nil
+}
+
+// reverse returns the names of an IP address that lead back to it.
+func reverse(ctx context.Context, address string) ([]string, error) {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return nil, err
+	}
+	return principal.HostNames(ctx, a), nil
 }
 
 // Close closes all connections. Calls in flight fail.
