@@ -165,7 +165,7 @@ func (c *Conn) initiate(m *proto.RpcSaslProto) ([]byte, *Error) {
 	case method == KindKerberos && auth.kerberos():
 		return c.acceptGSS(m)
 	}
-	return nil, Denied(notEnabled(method, auth))
+	return nil, Denied(notEnabled(clip([]byte(method)), auth))
 }
 
 // authenticate checks that the client knows the token's password, and returns the server's own

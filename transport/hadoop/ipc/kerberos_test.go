@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/jcmturner/gokrb5/v8/messages"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"rmd/internal/gss"
 	"rmd/internal/gss/gsstest"
@@ -226,6 +228,41 @@ func TestTicketRefused(t *testing.T) {
 	if _, err := echo(context.Background(), openClient(t), s.target(t, testPrincipal, nil),
 		"x"); !errors.Is(err, ErrAuth) {
 		t.Errorf("a client that takes no privacy: %v", err)
+	}
+}
+
+// TestRefusalsAreShort sends long texts before authentication, which must not fill the log.
+func TestRefusalsAreShort(t *testing.T) {
+	var log bytes.Buffer
+	s := openSecured(t, &testMethods{}, AuthTokenKerberos, Privacy,
+		func(c *Config) { c.Logger = hclog.New(&hclog.LoggerOptions{Output: &log}) })
+	long := strings.Repeat("A", 200<<10)
+	kerberos := of(`22 12 0a08 "KERBEROS" 1206 "GSSAPI"`)
+	method := append(protowire.AppendString([]byte{0x0a}, long), 0x12, 0)
+	response := func(text string) []byte { return saslMessage(proto.RpcSaslProto_RESPONSE, []byte(text)) }
+	for name, message := range map[string][]byte{
+		"a method":              protowire.AppendBytes(append(saslMessage(proto.RpcSaslProto_INITIATE, nil), 0x22), method),
+		"a directive's name":    response(long[:16000] + "=\""),
+		"a name without comma":  response(long[:16000] + "=a b"),
+		"a directive's value":   response("qop=" + long[:16000]),
+		"a ticket":              append(saslMessage(proto.RpcSaslProto_INITIATE, []byte(long)), kerberos...),
+		"a state":               append([]byte{0x10, 99}, long...),
+		"an unexpected message": saslMessage(proto.RpcSaslProto_CHALLENGE, []byte(long)),
+	} {
+		b := dialBare(t, s.Server)
+		b.send(of(`"hrpc" 09 00 df`), capturedNegotiate)
+		b.frame()
+		b.send(appendControl(nil, idSasl, "", message))
+		if rest, err := io.ReadAll(b); err != nil || len(rest) > 2048 || !bytes.Contains(rest, []byte("Exception")) {
+			t.Errorf("%s: the answer has %d bytes, %v: %.100q", name, len(rest), err, rest)
+		}
+		_ = b.Close()
+	}
+	if err := s.Close(); err != nil { // the log is complete
+		t.Fatal(err)
+	}
+	if n := log.Len(); n == 0 || n > 10<<10 {
+		t.Errorf("the log has %d bytes", n)
 	}
 }
 

@@ -32,15 +32,18 @@ func parse(b []byte) (directives, error) {
 		p.blanks(false)
 		value, ok := p.value()
 		if !ok {
-			return nil, fmt.Errorf("%w: value of %q", ErrSyntax, key)
+			return nil, fmt.Errorf("%w: value of %q", ErrSyntax, clip(key))
 		}
 		p.blanks(false)
 		if p.i < len(p.s) && p.s[p.i] != ',' {
-			return nil, fmt.Errorf("%w: no comma after %q", ErrSyntax, key)
+			return nil, fmt.Errorf("%w: no comma after %q", ErrSyntax, clip(key))
 		}
 		out = append(out, struct{ key, value string }{key, value})
 	}
 }
+
+// clip shortens a text of the other side for an error.
+func clip(s string) string { return s[:min(len(s), 100)] }
 
 // once returns the value of a directive that may occur at most once.
 func (d directives) once(key string) (value string, found bool, err error) {
