@@ -58,7 +58,7 @@ func (r *Replica) openREST() error {
 	if r.hadoop != nil {
 		c.Hadoop.Service, c.Hadoop.Settings = r.hadoop.Web(), r.hadoop.Settings
 		c.Hadoop.Admin, c.Hadoop.Groups, c.Hadoop.ShortName = r.hadoop.Admin, r.hadoop.Groups, r.hadoop.ShortName
-		c.Hadoop.WebApps = r.hadoop.WebApps()
+		c.Hadoop.WebApps, c.Hadoop.Proof = r.hadoop.WebApps(), r.hadoop.Proof()
 	}
 	var err error
 	if r.hadoop != nil {

@@ -261,3 +261,28 @@ func urlString(identifier, password []byte) string {
 	b = append(append(b, byte(len(password))), password...)
 	return base64.RawURLEncoding.EncodeToString(append(b, 0, 0))
 }
+
+// TestNamesBehindKerberos has Kerberos at YARN's ports and no login over HTTP, as many sites do. There
+// nobody proves a user.name, so that it must not open over REST what the ports refuse.
+func TestNamesBehindKerberos(t *testing.T) {
+	krb5 := filepath.Join(t.TempDir(), "krb5.conf")
+	if err := os.WriteFile(krb5, []byte("[libdefaults]\ndefault_realm = TEST\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KRB5_CONFIG", krb5)
+	w := &webCluster{key: gsstest.NewKey(t, "rm/localhost@TEST", 18, 1)}
+	w.hadoopCluster = startHadoop(t, 1, "", "hadoop.security.authentication", "kerberos",
+		"yarn.resourcemanager.principal", "rm/localhost@TEST", "yarn.resourcemanager.keytab", gsstest.Keytab(t, w.key))
+	p := w.all[0]
+	const apps = "/ws/v1/cluster/apps"
+	for _, path := range []string{apps + "/new-application", apps + "/new-application?user.name=ann"} {
+		a, body := w.ask(p, "POST", path, "")
+		w.wants("POST "+path, a, body, 403, "The default static user cannot carry out this operation.")
+	}
+	for _, call := range [][2]string{{"POST", apps}, {"PUT", apps + "/application_1_0001/state"}} {
+		a, body := w.ask(p, call[0], call[1]+"?user.name=ann", "{}", "Content-Type", "application/json")
+		w.wants(call[0]+" "+call[1], a, body, 403, "The default static user cannot carry out this operation.")
+	}
+	a, body := w.ask(p, "GET", "/ws/v1/cluster/userinfo?user.name=ann", "")
+	w.wants("the name of the caller", a, body, 200, `"requestedUser":"dr.who"`)
+}

@@ -88,6 +88,10 @@ func (f *Services) WebLogin() (*auth.Kerberos, error) {
 	return k, err
 }
 
+// Proof reports whether callers of YARN's ports must prove who they are
+// (hadoop.security.authentication).
+func (f *Services) Proof() bool { return principal.Kerberos(f.conf) }
+
 // webService returns the name and the keytab of a replica's service HTTP. YARN's own keys have precedence.
 func webService(conf *hadoopconf.Config, id string) (name, keytab string, err error) {
 	name = conf.Value(rmPrincipal, conf.Value(webPrincipal, ""))

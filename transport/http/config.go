@@ -112,6 +112,8 @@ type Hadoop struct {
 	WebApps []*webapp.App
 	// ShortName is described at v1.Config.
 	ShortName func(principal string) (short string, rule int, text string, err error)
+	// Proof is described at auth.Parts.
+	Proof bool
 }
 
 // DefaultConfig returns the defaults of all settings. It leaves the parts of the replica empty.

@@ -181,3 +181,27 @@ func identified(b *bench, path, name, value string) (*http.Request, error) {
 	r.Header.Set(name, value)
 	return b.s.guard.Identify(http.Header{}, r, false)
 }
+
+// TestNameOfStranger checks whose user.name is believed where YARN's ports ask for a proof: only that of
+// a caller with a role.
+func TestNameOfStranger(t *testing.T) {
+	for _, proof := range []bool{false, true} {
+		b := guardedBench(t, func(c *Config) { c.Hadoop.Proof = proof })
+		stranger := "ann"
+		if proof {
+			stranger = ""
+		}
+		for from, want := range map[string]string{"10.0.0.1:40000": stranger, "127.0.0.1:40000": stranger} {
+			r := asked("POST", "/ws/v1/cluster/apps?user.name=ann", "")
+			r.RemoteAddr = from
+			r, err := b.s.guard.Identify(http.Header{}, r, false)
+			if got := auth.YARNUser(r); got != want || err != nil {
+				t.Errorf("proof %v, from %s: the user is %q, want %q, %v", proof, from, got, want, err)
+			}
+		}
+		r, err := identified(b, "/ws/v1/cluster/apps?user.name=ann", "Authorization", bearer("operator")[1])
+		if got := auth.YARNUser(r); got != "ann" || err != nil {
+			t.Errorf("proof %v, an operator acts for %q, %v", proof, got, err)
+		}
+	}
+}

@@ -75,7 +75,8 @@ func New(cfg Config) (*Server, error) {
 		Logger: s.log}
 	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus,
 		WaitApplied: cfg.Reader.WaitApplied,
-		Admit:       cfg.Admit, Who: cfg.Who, Hosts: cfg.Hosts, Now: cfg.Now, Kerberos: cfg.Kerberos})
+		Admit:       cfg.Admit, Who: cfg.Who, Hosts: cfg.Hosts, Now: cfg.Now, Kerberos: cfg.Kerberos,
+		Proof: cfg.Hadoop.Proof})
 	if err := s.openRooms(); err != nil {
 		s.cancel()
 		return nil, err

@@ -40,6 +40,9 @@ type Parts struct {
 	// Kerberos identifies callers with tickets. If it is set, every caller must be identified by
 	// some means, as in mode Required. If it is nil, nobody needs a ticket.
 	Kerberos *Kerberos
+	// Proof says that Hadoop's files ask callers to prove who they are (hadoop.security.authentication).
+	// Then the user.name of a caller without a role is not believed.
+	Proof bool
 }
 
 // Consensus is asked when this replica does not know a token.
@@ -105,6 +108,7 @@ type Principal struct {
 	Real string
 	// Delegated says that the caller has shown a delegation token and no ticket.
 	Delegated bool
+	nameless  bool   // its user.name proves nothing, and a proof is asked for
 	from      string // the caller's address
 	full      string // the Kerberos principal, which may act for the user Name
 	expires   int64  // when a caller with a ticket must authenticate again, in Unix milliseconds
@@ -149,7 +153,7 @@ func (g *Guard) Identify(h http.Header, r *http.Request, page bool) (*http.Reque
 			r = withoutDoAs(r)
 		}
 	}
-	p.from = HostOf(r.RemoteAddr)
+	p.from, p.nameless = HostOf(r.RemoteAddr), g.parts.Proof && !p.Known()
 	if rate := g.rates.take(p, r); rate != nil {
 		return r, rate
 	}

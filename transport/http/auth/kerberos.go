@@ -261,10 +261,13 @@ func (g *Guard) isOpen(r *http.Request) bool {
 }
 
 // YARNUser returns the user of a request to Hadoop's API: the one that Kerberos proves, or else
-// user.name, which Hadoop's simple authentication believes.
+// user.name, which Hadoop's simple authentication believes. It is "" if nobody is believed.
 func YARNUser(r *http.Request) string {
-	if p := Of(r); p.By == ByKerberos {
+	switch p := Of(r); {
+	case p.By == ByKerberos:
 		return p.Name
+	case p.nameless:
+		return ""
 	}
 	return r.URL.Query().Get("user.name")
 }

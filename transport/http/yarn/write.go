@@ -63,7 +63,7 @@ func (s *Service) serveWrite(w http.ResponseWriter, r *http.Request) {
 }
 
 // caller returns a call of the caller. Hadoop's simple authentication trusts user.name. A caller
-// without a name is YARN's static user, who may change nothing.
+// without a name, or whose name is not believed, is YARN's static user, who may change nothing.
 func caller(r *http.Request) (*ipc.Call, error) {
 	if viewer(r) == defaultUser {
 		return nil, wsForbidden("The default static user cannot carry out this operation.")
