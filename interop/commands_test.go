@@ -134,13 +134,16 @@ func TestCommands(t *testing.T) {
 	got := answers(t, harness.DefaultKind())
 	same := 0
 	for _, key := range keys() {
-		if _, command, _ := strings.Cut(key, " "); better[command] != "" {
+		if _, command, _ := strings.Cut(key, " "); better[command] != "" && !oldHadoop() {
 			if !strings.Contains(got[key], better[command]) {
 				t.Errorf("%s does not say %q:\n%s", key, better[command], got[key])
 				continue
 			}
 			same++
 			continue
+		}
+		if oldHadoop() { // its ResourceManager says the name of a queue, and rmd the path, as later ones
+			got[key] = leafNames.Replace(got[key])
 		}
 		if d := harness.Diff(want[key], got[key]); d != "" {
 			t.Errorf("%s\n%s", key, d)
@@ -155,6 +158,14 @@ func TestCommands(t *testing.T) {
 // its queue configuration at run time, so it can also show it. YARN refuses this if the
 // configuration comes from a file.
 var better = map[string]string{"schedulerconf -getconf": "exit 0"}
+
+// oldHadoop reports whether the version of Hadoop is before 3.3.
+func oldHadoop() bool {
+	return harness.DefaultVersion() == "2.10.2" || harness.DefaultVersion() == "3.1.4"
+}
+
+// leafNames replaces the paths of the queues of the scene by their names.
+var leafNames = strings.NewReplacer("root.default", "default", "root.batch", "batch")
 
 // keys returns the commands with numbers, because some appear twice.
 func keys() []string {

@@ -74,6 +74,9 @@ func (c *Cluster) frameworkFolder(find func() (string, error)) string {
 // versionVar is the variable with the version of Hadoop that tests use, if not that of pom.xml.
 const versionVar = "RMD_INTEROP_HADOOP"
 
+// DefaultVersion returns the version of Hadoop that tests use, or "" for that of pom.xml.
+func DefaultVersion() string { return os.Getenv(versionVar) }
+
 // installs has a function for each version of Hadoop, which fetches it once.
 var installs sync.Map
 
@@ -105,12 +108,12 @@ func install(version string) (Install, error) {
 }
 
 // Find is Fetch for tests that can run without a JDK or Maven.
-func Find() (Install, error) { return fetched(os.Getenv(versionVar)) }
+func Find() (Install, error) { return fetched(DefaultVersion()) }
 
 // Fetch downloads everything that the harness runs. It is quick if the files already exist.
 func Fetch(t testing.TB) Install {
 	t.Helper()
-	return FetchVersion(t, os.Getenv(versionVar))
+	return FetchVersion(t, DefaultVersion())
 }
 
 // FetchVersion is Fetch for a version of Hadoop. "" is that of pom.xml.

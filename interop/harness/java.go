@@ -25,7 +25,7 @@ func (c *Cluster) jvm(conf, heap, log string, quick bool) []string {
 	if quick { // for processes that are too short-lived for the optimizing compiler
 		f = append(f, "-XX:TieredStopAtLevel=1")
 	}
-	f = append(f, opened()...)
+	f = append(append(f, opened()...), c.hosts()...)
 	if log != "" {
 		f = append(f, "-Dlog4j.configuration=file:"+c.path("conf", "log4j.properties"), "-Dinterop.log="+log)
 	}

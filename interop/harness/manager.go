@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -225,5 +226,20 @@ func newZookeeper(c *Cluster) *zookeeper {
 		fmt.Sprintf("dataDir=%s\nclientPortAddress=127.0.0.1\nclientPort=%d\ntickTime=%d\nadmin.enableServer=false\nmaxClientCnxns=0\n", c.folder("zookeeper"), z.port, tick), "conf", "zookeeper")
 	z.Process = c.daemon(&c.Install, c.t, "zookeeper", "client", "128m", true,
 		"org.apache.zookeeper.server.ZooKeeperServerMain", c.path("conf", "zookeeper"))
+	host, err := os.Hostname()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.file("127.0.0.1 localhost "+host+" 127.0.0.1/<unresolved>\n", "conf", "hosts")
 	return z
+}
+
+// hosts returns the flag of a JVM with which a client of ZooKeeper 3.4 finds the server on JDK 14 and
+// later. It takes the text of an unresolved address for the host's name (ZOOKEEPER-3779).
+func (c *Cluster) hosts() []string {
+	old, _ := filepath.Glob(filepath.Join(c.Jars, "zookeeper-3.4.*.jar")) // the pattern is valid
+	if c.zoo == nil || len(old) == 0 {
+		return nil
+	}
+	return []string{"-Djdk.net.hosts.file=" + c.path("conf", "hosts")}
 }
