@@ -73,6 +73,14 @@ func TestLogin(t *testing.T) {
 		t.Errorf("login page of a logged-in user does not say who it is: %s", w.Body)
 	}
 	b.fails(401, api.CodeUnauthenticated, "GET", "/v1/apps", "", "Cookie", cookieOf(in)) // the API takes no cookie
+	for _, link := range []string{"/v1/audit", "/v1/events", "/metrics", "/conf"} {
+		for site, want := range map[string]int{"same-origin": 200, "cross-site": 401, "none": 401} {
+			if w := b.ask("GET", link, "", "Cookie", cookieOf(in), "Sec-Fetch-Site", site, "Sec-Fetch-Mode",
+				"navigate"); w.Code != want {
+				t.Errorf("the link %s from %s: %d, want %d", link, site, w.Code, want)
+			}
+		}
+	}
 	for _, bad := range []string{"forged", ""} {
 		if w := b.logIn(bad, "/ui/"); w.Code != 401 || sessionOf(w) != "" ||
 			!strings.Contains(w.Body.String(), `role="alert"`) {

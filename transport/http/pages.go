@@ -54,11 +54,17 @@ func (s *Server) page(path string) http.Handler {
 	return nil
 }
 
-// takesSession reports whether a request may have a session instead of credentials: one for a page,
-// and one that the page of a web application makes.
+// takesSession reports whether a request may have a session instead of credentials: one for a page, one
+// that follows a link of a page, and one that the page of a web application makes.
 func (s *Server) takesSession(r *http.Request) bool {
-	return s.page(r.URL.Path) != nil || len(s.cfg.Hadoop.WebApps) > 0 && yarnweb.ForWebApps(r.URL.Path) &&
-		auth.FromOwnPage(r)
+	return s.page(r.URL.Path) != nil || auth.FromOwnPage(r) &&
+		(followsLink(r) || len(s.cfg.Hadoop.WebApps) > 0 && yarnweb.ForWebApps(r.URL.Path))
+}
+
+// followsLink reports whether a browser says that it reads a document to show it. No script has the
+// answer then.
+func followsLink(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 }
 
 // isLive reports whether the request is one that an open page repeats by itself.

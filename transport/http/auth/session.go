@@ -13,7 +13,7 @@ import (
 // replica stores the hash of the id, and with it the hash of the access token that was used to log
 // in. Each request looks the token up again, so a session ends at once when its token is revoked or
 // expires. Other replicas do not know the session, and it ends with the process. The API accepts no
-// cookies.
+// cookies, except where a browser follows a link of a page to read it.
 type sessions struct {
 	mu   sync.Mutex
 	byID map[[sha256.Size]byte]session
