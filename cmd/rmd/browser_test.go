@@ -27,15 +27,16 @@ type tab struct {
 	said []string // errors of the page: exceptions and violations of its policy
 }
 
-// openBrowser starts a browser with its own profile. If there is no browser, it skips the test, or
-// fails it if RMD_BROWSER is set.
-func openBrowser(t testing.TB) context.Context {
+// openBrowser starts a browser with its own profile, and with more options. If there is no browser, it
+// skips the test, or fails it if RMD_BROWSER is set.
+func openBrowser(t testing.TB, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true),
 		chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+	options = append(options, more...)
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)

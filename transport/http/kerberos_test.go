@@ -80,6 +80,29 @@ func TestEveryRouteWithKerberos(t *testing.T) {
 	}
 }
 
+// TestPageWithoutTicket checks the page for browsers that show no ticket: it says what to do and leads
+// back to the page that was asked for. The login form that is opened by itself does not speak of tickets.
+func TestPageWithoutTicket(t *testing.T) {
+	b := kerberosBench(t, auth.Required, clusterClock)
+	w := b.ask("GET", "/ui/apps?state=RUNNING", "")
+	page := w.Body.String()
+	if w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") != "Negotiate" {
+		t.Errorf("without a ticket: %d %v", w.Code, w.Header())
+	}
+	for _, s := range []string{"no Kerberos ticket", "kinit", "AuthServerAllowlist", `name="token"`,
+		`<a class="button primary" href="/ui/apps?state=RUNNING">Try again</a>`} {
+		if !strings.Contains(page, s) {
+			t.Errorf("the page does not say %q:\n%s", s, page)
+		}
+	}
+	for _, found := range checkHTML(page) {
+		t.Errorf("HTML of the page: %s", found)
+	}
+	if page = b.ask("GET", "/ui/login", "").Body.String(); strings.Contains(page, "ticket") {
+		t.Errorf("the login form speaks of tickets:\n%s", page)
+	}
+}
+
 // TestKerberosGoesOn checks that a long request goes on with the ticket that began it, until the
 // login expires.
 func TestKerberosGoesOn(t *testing.T) {

@@ -55,7 +55,10 @@ func (l *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // data is the data of the page.
-type data struct{ Who, Role, Next, Problem string }
+type data struct {
+	Who, Role, Next, Problem string
+	NoTicket                 bool // the page answers a browser that has shown no ticket of Kerberos
+}
 
 // serveIn shows the form, or logs the browser in with the token in the form.
 func (l *Handler) serveIn(w http.ResponseWriter, r *http.Request) {
@@ -81,7 +84,7 @@ func (l *Handler) serveIn(w http.ResponseWriter, r *http.Request) {
 // Ask shows the form to a browser that has no ticket for this site. One that has it answers with the
 // ticket.
 func (l *Handler) Ask(w http.ResponseWriter, r *http.Request) {
-	l.show(w, http.StatusUnauthorized, data{Next: localPage(r.URL.RequestURI())})
+	l.show(w, http.StatusUnauthorized, data{Next: localPage(r.URL.RequestURI()), NoTicket: true})
 }
 
 // logIn starts a session for the browser if the token is valid.
