@@ -65,6 +65,7 @@ var honored = []string{
 	"yarn.resourcemanager.nodes.include-path",
 	"yarn.resourcemanager.principal",
 	"yarn.resourcemanager.proxy-user-privileges.enabled",
+	"yarn.resourcemanager.proxyuser.",
 	"yarn.resourcemanager.resource-tracker.nm.ip-hostname-check",
 	"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms",
 	"yarn.resourcemanager.system-credentials.valid-time-remaining",

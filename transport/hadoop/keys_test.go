@@ -60,8 +60,9 @@ func isKey(s string) bool {
 func TestKeyTableMatchesSources(t *testing.T) {
 	found := written(t, ".", "../../server", "../../config", "../../internal/principal")
 	prefixes := map[string][]string{ // prefixes of the keys that the sources concatenate
-		"yarn.resourcemanager.nodes.": {"include-path", "exclude-path"},
-		"hadoop.proxyuser.":           {""},
+		"yarn.resourcemanager.nodes.":     {"include-path", "exclude-path"},
+		"hadoop.proxyuser.":               {""},
+		"yarn.resourcemanager.proxyuser.": {""},
 	}
 	found["hadoop.security.group.mapping."] = "put together in package groups"
 	for _, key := range []string{"hadoop.security.authentication", "hadoop.rpc.protection",

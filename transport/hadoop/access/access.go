@@ -71,21 +71,19 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
 		r.admins.Users = append(r.admins.Users, owner)
 		slices.Sort(r.admins.Users)
 	}
-	const prefix = "hadoop.proxyuser."
-	for _, p := range conf.Properties() {
-		rest, ok := strings.CutPrefix(p.Name, prefix)
+	for rest, value := range proxyRules(conf) {
 		dot := strings.LastIndexByte(rest, '.')
-		if !ok || dot < 0 {
+		if dot < 0 {
 			continue
 		}
 		who := r.proxies[rest[:dot]]
 		switch rest[dot+1:] {
 		case "hosts":
-			who.anyHost, who.hosts = anybody(p.Value), hadoopconf.List(p.Value)
+			who.anyHost, who.hosts = anybody(value), hadoopconf.List(value)
 		case "users":
-			who.anyUser, who.users = who.anyUser || anybody(p.Value), hadoopconf.List(p.Value)
+			who.anyUser, who.users = who.anyUser || anybody(value), hadoopconf.List(value)
 		case "groups":
-			who.anyUser, who.groups = who.anyUser || anybody(p.Value), hadoopconf.List(p.Value)
+			who.anyUser, who.groups = who.anyUser || anybody(value), hadoopconf.List(value)
 		default:
 			continue
 		}
@@ -93,6 +91,20 @@ func (a *Access) Load(conf *hadoopconf.Config, owner string) error {
 	}
 	a.rules.Store(r)
 	return nil
+}
+
+// proxyRules returns the values of hadoop.proxyuser.*, by the rest of their keys. A value of the
+// ResourceManager's own key stands in place of that for all services, as in YARN.
+func proxyRules(conf *hadoopconf.Config) map[string]string {
+	out := map[string]string{}
+	for _, prefix := range []string{"hadoop.proxyuser.", "yarn.resourcemanager.proxyuser."} {
+		for _, p := range conf.Properties() {
+			if rest, ok := strings.CutPrefix(p.Name, prefix); ok {
+				out[rest] = p.Value
+			}
+		}
+	}
+	return out
 }
 
 // ShortName returns the name by which ACLs and queues know a Kerberos principal, and the rule that

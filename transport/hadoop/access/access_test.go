@@ -65,6 +65,9 @@ func TestImpersonation(t *testing.T) {
 		"hadoop.proxyuser.hue.hosts", "localhost,nowhere.invalid", "hadoop.proxyuser.hue.groups", "*",
 		"hadoop.proxyuser.hue.users", "ann",
 		"hadoop.proxyuser.a.b.hosts", "*", "hadoop.proxyuser.a.b.users", "bob", "hadoop.proxyuser.odd.color", "red",
+		"yarn.resourcemanager.proxyuser.livy.hosts", "*", "yarn.resourcemanager.proxyuser.livy.users", "ann",
+		"hadoop.proxyuser.livy.users", "bob", "hadoop.proxyuser.mixed.hosts", "*",
+		"yarn.resourcemanager.proxyuser.mixed.groups", "users",
 		"hadoop.user.group.static.mapping.overrides", "bob=users;eve=")
 	for _, c := range []struct {
 		superuser, user, from, says string
@@ -81,6 +84,10 @@ func TestImpersonation(t *testing.T) {
 		{"hue", "eve", "10.0.0.1", "Unauthorized connection for super-user: hue from IP 10.0.0.1"},
 		{"a.b", "bob", "10.0.0.1", ""},
 		{"odd", "bob", "10.0.0.1", "not allowed"},
+		{"livy", "ann", "10.0.0.1", ""}, // the ResourceManager's own key counts
+		{"livy", "bob", "10.0.0.1", "not allowed"},
+		{"mixed", "bob", "10.0.0.1", ""},
+		{"mixed", "eve", "10.0.0.1", "not allowed"},
 	} {
 		err := a.MayImpersonate(c.superuser, c.user, netip.MustParseAddr(c.from))
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
