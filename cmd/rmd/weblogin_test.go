@@ -218,11 +218,32 @@ func TestWebLogin(t *testing.T) {
 	w.must(w.at[here].client, clientProtocol, "ann", "getDelegationToken",
 		&proto.GetDelegationTokenRequestProto{Renewer: new("yarn")}, &out)
 	text := urlString(out.GetToken().GetIdentifier(), out.GetToken().GetPassword())
-	a, body = w.ask(there, "GET", "/v1/access", "", "Hadoop-YARN-RM-Delegation-Token", text)
-	w.wants("a delegation token", a, body, 200, `"name":"ann"`)
-	a, body = w.ask(there, "GET", "/v1/access", "", "Hadoop-YARN-RM-Delegation-Token",
-		urlString(out.GetToken().GetIdentifier(), []byte("no password")))
-	w.wants("a forged delegation token", a, body, 401, "its password is wrong")
+	for _, header := range []string{"X-Hadoop-Delegation-Token", "Hadoop-YARN-Auth-Delegation-Token",
+		"Hadoop-YARN-RM-Delegation-Token"} {
+		a, body = w.ask(there, "GET", "/v1/access", "", header, text)
+		w.wants("a delegation token in "+header, a, body, 200, `"name":"ann"`)
+		a, body = w.ask(there, "GET", "/v1/access", "", header,
+			urlString(out.GetToken().GetIdentifier(), []byte("no password")))
+		w.wants("a forged delegation token in "+header, a, body, 403, "its password is wrong")
+	}
+	// As in Hadoop's TestRMWebServicesDelegationTokenAuthentication, but with an id that the cluster has given.
+	a, body = w.ask(there, "POST", apps, "", "Hadoop-YARN-Auth-Delegation-Token", text)
+	w.wants("an id by delegation token", a, body, 200, "application-id")
+	var made struct {
+		ID string `json:"application-id"`
+	}
+	if err := json.Unmarshal([]byte(body), &made); err != nil {
+		t.Fatal(err)
+	}
+	submission := `{"application-id":"` + made.ID + `","queue":"a","resource":{"memory":1024,"vCores":1},
+		"am-container-spec":{"commands":{"command":"sleep 1"}}}`
+	a, body = w.ask(there, "POST", "/ws/v1/cluster/apps", submission, "Content-Type", "application/json")
+	w.wants("a submission without a login", a, body, 401, "")
+	a, body = w.ask(there, "POST", "/ws/v1/cluster/apps", submission, "Content-Type", "application/json",
+		"Hadoop-YARN-Auth-Delegation-Token", text)
+	w.wants("a submission by delegation token", a, body, 202, "")
+	a, body = w.ask(here, "GET", "/ws/v1/cluster/apps/"+made.ID, "", "Hadoop-YARN-Auth-Delegation-Token", text)
+	w.wants("the application of the token's owner", a, body, 200, `"user":"ann"`)
 }
 
 // TestWebLoginSecret shows cookies that another program has signed with the secret in a file.

@@ -44,8 +44,12 @@ type Kerberos struct {
 	Open []string
 }
 
-// TokenHeader is the header with a delegation token.
+// TokenHeader is the header with the delegation token that a call renews or cancels. In other calls rmd
+// also takes it for the proof of the caller; a Java ResourceManager does not.
 const TokenHeader = "Hadoop-YARN-RM-Delegation-Token"
+
+// ProofHeaders are the headers with the delegation token of a caller, the newer one first.
+var ProofHeaders = []string{"X-Hadoop-Delegation-Token", "Hadoop-YARN-Auth-Delegation-Token"}
 
 // negotiate is the scheme of SPNEGO.
 const negotiate = "Negotiate"
@@ -66,7 +70,7 @@ func (g *Guard) principalOfKerberos(h http.Header, r *http.Request) (Principal, 
 	k := g.parts.Kerberos
 	st, _ := g.parts.Views.Fork(r)
 	stranger := Principal{from: HostOf(r.RemoteAddr)} // tokens and tickets cost more than a request
-	if text := r.Header.Get(TokenHeader); text != "" && !(namesToken(r) && hasTicket(r)) {
+	if text := proof(r); text != "" {
 		if err := g.rates.take(stranger, r); err != nil {
 			return Principal{}, err
 		}
@@ -112,11 +116,17 @@ func namesToken(r *http.Request) bool {
 	return r.URL.Path == TokenPath+"/expiration" || r.URL.Path == TokenPath && r.Method == http.MethodDelete
 }
 
-// hasTicket reports whether a request carries a ticket or its cookie.
-func hasTicket(r *http.Request) bool {
-	_, err := r.Cookie(cookieName)
-	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return err == nil || strings.EqualFold(scheme, negotiate)
+// proof returns the delegation token by which a caller proves who it is, or "".
+func proof(r *http.Request) string {
+	for _, name := range ProofHeaders {
+		if text := r.Header.Get(name); text != "" {
+			return text
+		}
+	}
+	if namesToken(r) {
+		return ""
+	}
+	return r.Header.Get(TokenHeader)
 }
 
 func (k *Kerberos) secrets(st *state.State) [][]byte {
@@ -204,7 +214,7 @@ func (g *Guard) goesOn(r *http.Request, p Principal) (Principal, error) {
 	k := g.parts.Kerberos
 	st, _ := g.parts.Views.Fork(r)
 	if p.Delegated {
-		if _, err := k.Token(r.Context(), r.Header.Get(TokenHeader)); err != nil {
+		if _, err := k.Token(r.Context(), proof(r)); err != nil {
 			return Principal{}, refusedToken(err)
 		}
 	} else if g.Clock(st) >= p.expires {
@@ -214,8 +224,9 @@ func (g *Guard) goesOn(r *http.Request, p Principal) (Principal, error) {
 	return p, nil
 }
 
+// refusedToken has Hadoop's status 403: a client that is asked again would send the same token.
 func refusedToken(err error) error {
-	return Unauthenticated("the delegation token is refused: " + err.Error())
+	return notAccepted("the delegation token is refused: "+err.Error(), "get a new one, with a ticket")
 }
 
 // doAs returns the user for whom a caller wants to act, and the rest of the query, for which the

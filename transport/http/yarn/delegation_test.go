@@ -132,9 +132,18 @@ func TestDelegationTokens(t *testing.T) {
 			"Header 'Hadoop-YARN-RM-Delegation-Token' containing encoded token not found", "BadRequestException")
 		ask(c.method, c.path, "", "ann", auth.TokenHeader, "%").want(t, http.StatusBadRequest,
 			"Could not decode encoded token")
-		ask(c.method, c.path, "", "", held...).want(t, http.StatusForbidden,
-			"Delegation token operations cannot be carried out using delegation token authentication.")
+		// A client that sends its ticket only when it is asked must be asked.
+		ask(c.method, c.path, "", "", held...).want(t, http.StatusUnauthorized)
 		ask(c.method, c.path, "", "").want(t, http.StatusUnauthorized)
+	}
+	for _, name := range auth.ProofHeaders {
+		proof := []string{name, doc.Token}
+		for _, c := range []struct {
+			method, path, body string
+		}{{http.MethodPost, path, `{"renewer":"rick"}`}, {http.MethodPost, expiration, ""}, {http.MethodDelete, path, ""}} {
+			ask(c.method, c.path, c.body, "", append(proof, held...)...).want(t, http.StatusForbidden,
+				"Delegation token operations cannot be carried out using delegation token authentication.")
+		}
 	}
 	ask(http.MethodPost, path, `{"renewer":"rick"}`, "", held...).want(t, http.StatusForbidden,
 		"cannot be carried out using delegation token authentication")
