@@ -5,6 +5,7 @@ package hadooptests
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,8 +41,11 @@ func TestHadoop(t *testing.T) {
 				"|---|---|---|---|---|---|---|---|"}, readKnown(t)
 			for _, s := range chosen(t) {
 				t.Run(s.name(), func(t *testing.T) {
-					if s.quiet && run.kill != "0" {
-						t.Skip("it kills ResourceManagers itself")
+					if s.quiet != "" && run.kill != "0" {
+						t.Skip(s.quiet)
+					}
+					if s.quiet == withMock {
+						free(t, mockRM)
 					}
 					table = append(table, judge(t, s, start(t, dir, s, run.kill), all, run.kill != "0"))
 				})
@@ -49,6 +53,16 @@ func TestHadoop(t *testing.T) {
 			t.Log(strings.Join(table, "\n"))
 		})
 	}
+}
+
+// free fails the test if another process has an address that a suite asks.
+func free(t *testing.T, address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatalf("the suite asks %s, which another process has: %v", address, err)
+	}
+	_ = l.Close()
 }
 
 func chosen(t *testing.T) []suite {
@@ -104,8 +118,11 @@ func start(t *testing.T, cache string, s suite, kill string) outcome {
 	for _, p := range []string{"java.lang", "java.lang.reflect", "java.util", "java.io", "java.net"} {
 		args = append(args, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
 	}
-	args = append(args, "-cp", strings.Join(
-		[]string{filepath.Join(dir, "conf"), filepath.Join(cache, "classes"), filepath.Join(cache, "lib", "*")}, ":"),
+	path := []string{filepath.Join(dir, "conf"), filepath.Join(cache, "classes"), filepath.Join(cache, "lib", "*")}
+	if s.quiet == withMock {
+		path = slices.Insert(path, 1, filepath.Join(cache, "mock"))
+	}
+	args = append(args, "-cp", strings.Join(path, ":"),
 		"rmd.hadooptests.Run", filepath.Join(dir, "results"), s.class)
 	cmd := exec.CommandContext(ctx, java, args...)
 	cmd.Dir = dir

@@ -18,7 +18,7 @@ type suite struct {
 	class      string
 	heap       string
 	timeout    time.Duration // without kills; three times as long with kills
-	quiet      bool          // the suite kills ResourceManagers itself, so it does not run with kills
+	quiet      string        // why the suite does not run with kills, or ""
 	scheduling string        // eager; heartbeat for tests that drop the answer to an ask
 }
 
@@ -26,26 +26,40 @@ const (
 	client = "org.apache.hadoop.yarn.client."
 	shell  = "org.apache.hadoop.yarn.applications.distributedshell."
 	jobs   = "org.apache.hadoop.mapreduce.v2."
+	web    = "org.apache.hadoop.yarn.server.resourcemanager.webapp."
+	own    = "rmd.hadooptests."
 )
 
-// suites are the suites that start a MiniYARNCluster and use features of rmd. They do not include
-// tests of features that rmd does not have (timeline service 2, reservations of the
-// ReservationSystem, placement constraints, node labels, opportunistic containers and federation),
-// and tests that replace services inside of the ResourceManager (ProtocolHATestBase).
+// suites are the suites that start a MiniYARNCluster, or a MockRM that they ask over the wire, and use
+// features of rmd. They do not include tests of features that rmd does not have (timeline service 2,
+// reservations of the ReservationSystem, placement constraints, node labels, opportunistic containers
+// and federation), and tests that replace services inside of the ResourceManager (ProtocolHATestBase).
 var suites = []suite{
-	{client + "api.impl.TestYarnClient", "700m", 10 * time.Minute, false, "eager"},
-	{client + "api.impl.TestNMClient", "500m", 6 * time.Minute, false, "eager"},
-	{client + "api.impl.TestAMRMClient", "700m", 20 * time.Minute, false, "heartbeat"},
-	{client + "api.impl.TestAMRMProxy", "500m", 8 * time.Minute, false, "eager"},
-	{client + "cli.TestYarnCLI", "500m", 5 * time.Minute, false, "eager"},
-	{client + "TestRMFailover", "500m", 8 * time.Minute, true, "eager"},
-	{client + "TestNoHaRMFailoverProxyProvider", "500m", 5 * time.Minute, false, "eager"},
-	{shell + "TestDSTimelineV10", "1000m", 20 * time.Minute, false, "eager"},
-	{jobs + "TestMRJobs", "1000m", 20 * time.Minute, false, "eager"},
+	{client + "api.impl.TestYarnClient", "700m", 10 * time.Minute, "", "eager"},
+	{client + "api.impl.TestNMClient", "500m", 6 * time.Minute, "", "eager"},
+	{client + "api.impl.TestAMRMClient", "700m", 20 * time.Minute, "", "heartbeat"},
+	{client + "api.impl.TestAMRMProxy", "500m", 8 * time.Minute, "", "eager"},
+	{client + "cli.TestYarnCLI", "500m", 5 * time.Minute, "", "eager"},
+	{client + "TestRMFailover", "500m", 8 * time.Minute, killsItself, "eager"},
+	{client + "TestNoHaRMFailoverProxyProvider", "500m", 5 * time.Minute, "", "eager"},
+	{shell + "TestDSTimelineV10", "1000m", 20 * time.Minute, "", "eager"},
+	{jobs + "TestMRJobs", "1000m", 20 * time.Minute, "", "eager"},
+	{web + "TestRMWebServicesDelegationTokenAuthentication", "500m", 8 * time.Minute, withMock, "eager"},
+	{web + "TestRMWebappAuthentication", "500m", 5 * time.Minute, withMock, "eager"},
+	{own + "TokenClientRMService", "500m", 5 * time.Minute, withMock, "eager"},
 }
 
+const (
+	killsItself = "it kills ResourceManagers itself"
+	withMock    = "its ResourceManager is a MockRM, which it asks at one address, each request once"
+)
+
+// mockRM is the address at which tests ask a MockRM over HTTP.
+const mockRM = "127.0.0.1:8088"
+
 // small are the suites of a short run.
-var small = []string{"TestNMClient", "TestNoHaRMFailoverProxyProvider"}
+var small = []string{"TestNMClient", "TestNoHaRMFailoverProxyProvider",
+	"TestRMWebServicesDelegationTokenAuthentication", "TestRMWebappAuthentication", "TokenClientRMService"}
 
 func (s suite) name() string { return s.class[strings.LastIndexByte(s.class, '.')+1:] }
 

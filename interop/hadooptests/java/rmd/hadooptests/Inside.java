@@ -59,6 +59,11 @@ public final class Inside implements Closeable {
     this.replicas = replicas;
   }
 
+  /** For tests that ask over HTTP alone. */
+  public Inside(Replicas replicas) {
+    this(null, replicas);
+  }
+
   private interface Call<T> {
     T on(YarnClient c) throws YarnException, IOException;
   }
@@ -141,6 +146,16 @@ public final class Inside implements Closeable {
     public synchronized HAServiceStatus getServiceStatus() {
       return new HAServiceStatus(state(index));
     }
+  }
+
+  /** A context with the applications that one replica shows over HTTP. */
+  public RMContext shown() {
+    return face(RMContext.class, Map.of("getRMApps", a -> {
+      ConcurrentMap<ApplicationId, RMApp> all = new ConcurrentHashMap<>();
+      replicas.users().forEach((id, user) -> all.put(ApplicationId.fromString(id),
+          face(RMApp.class, Map.of("getUser", b -> user))));
+      return all;
+    }));
   }
 
   private ConcurrentMap<ApplicationId, RMApp> apps() {

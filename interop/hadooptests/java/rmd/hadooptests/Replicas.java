@@ -1,8 +1,11 @@
 package rmd.hadooptests;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.HttpURLConnection;
@@ -12,12 +15,14 @@ import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.security.authentication.KerberosTestUtils;
 import org.apache.hadoop.yarn.conf.HAUtil;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 
@@ -62,12 +67,14 @@ public final class Replicas {
 
   private final File root;
   private final int known; // to clients
+  private final boolean kerberos; // over HTTP
   private final List<Replica> all = new ArrayList<>();
   private Thread killer;
 
   /** Lays out the replicas and writes their addresses into the configuration of the test. */
   public Replicas(File root, int managers, Configuration conf) throws IOException {
     this.root = root;
+    kerberos = "kerberos".equals(conf.get("hadoop.http.authentication.type"));
     known = managers == 1 ? COUNT : managers;
     List<String> ids = new ArrayList<>(conf.getStringCollection(YarnConfiguration.RM_HA_IDS));
     boolean fixed = ids.size() == known
@@ -173,6 +180,10 @@ public final class Replicas {
       return;
     }
     ProcessBuilder b = new ProcessBuilder(System.getProperty("rmd.bin"), "server", "--config", new File(r.dir, "rmd.yaml").getPath());
+    String krb5 = System.getProperty("java.security.krb5.conf"); // of a KDC that the test has started
+    if (krb5 != null) {
+      b.environment().put("KRB5_CONFIG", krb5);
+    }
     File log = new File(r.dir, "log");
     b.redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.appendTo(log));
     try {
@@ -233,6 +244,26 @@ public final class Replicas {
       }
     }
     return null;
+  }
+
+  /** The users of all applications, by the ids of these, as the first replica shows them to a caller with a ticket. */
+  public Map<String, String> users() {
+    try {
+      return kerberos ? KerberosTestUtils.doAsClient(this::list) : list();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private Map<String, String> list() throws IOException {
+    Map<String, String> out = new HashMap<>();
+    URL url = new URL("http://localhost:" + all.get(0).web + "/ws/v1/cluster/apps");
+    try (InputStream in = url.openStream()) {
+      for (JsonNode app : new ObjectMapper().readTree(in).path("apps").path("app")) {
+        out.put(app.path("id").asText(), app.path("user").asText());
+      }
+    }
+    return out;
   }
 
   /** The number of the ResourceManager that leads; -1 when none comes to. One that clients do not know passes it on. */
