@@ -219,11 +219,12 @@ func (c *Client) passedOver(ctx context.Context, s *Standing, doc *api.Error) bo
 var ofReplica = map[string]bool{api.CodeNotInitialized: true, api.CodeNotLeader: true, api.CodeNoLeader: true,
 	api.CodeNotReady: true, api.CodeCatchingUp: true, api.CodeNotAvailable: true}
 
-// named adds to a refusal which replica it is from. A replica that is no member of a cluster knows
-// no tokens, so that it is none is the reason for all that it refuses.
-func named(doc *api.Error, s Standing) *api.Error {
+// named adds to a refusal which replica it is from. That a replica is no member of a cluster is the
+// reason for all that it refuses, unless it was chosen: then the request may be one that makes it a member.
+func (c *Client) named(doc *api.Error, s Standing) *api.Error {
 	d := *doc
-	if s.rank() == rankEmpty && d.Code != api.CodeNotInitialized {
+	chosen := len(c.bases) == 1 && d.Code != api.CodeUnauthenticated
+	if s.rank() == rankEmpty && d.Code != api.CodeNotInitialized && !chosen {
 		d = api.Error{Code: api.CodeNotInitialized, Message: s.Health.Message, Status: http.StatusConflict,
 			Remedy: "if the cluster exists, add the replica with \"rmd cluster join\""}
 	}

@@ -81,11 +81,11 @@ func (c *Client) rounds(ctx context.Context, r Request, key string) (*Answer, er
 				return &Answer{Status: http.StatusOK, Body: []byte("{}\n"), From: s.Addr}, nil
 			}
 			if answered && c.passedOver(ctx, &s, doc) {
-				unfit = cmp.Or(unfit, error(named(doc, s))) // the best replica's says most
+				unfit = cmp.Or(unfit, error(c.named(doc, s))) // the best replica's says most
 				continue
 			}
 			if answered && ofReplica[doc.Code] {
-				err = named(doc, s)
+				err = c.named(doc, s)
 			}
 			if answered && !mayRetry(doc) {
 				return nil, err

@@ -189,7 +189,7 @@ func (g *Guard) identify(r *http.Request, page bool) (Principal, error) {
 	switch {
 	case err != nil:
 		return Principal{}, err
-	case secret != "":
+	case secret != "" && g.knowsTokens(r):
 		return g.principalOfToken(r, secret)
 	}
 	if g.revoked(r) {
@@ -202,6 +202,13 @@ func (g *Guard) identify(r *http.Request, page bool) (Principal, error) {
 		return g.principalOfSession(r)
 	}
 	return Principal{}, nil
+}
+
+// knowsTokens reports whether this replica can look up a token. One without the state of a cluster cannot:
+// it passes over the token, so that who names one by default may still init it or join it to a cluster.
+func (g *Guard) knowsTokens(r *http.Request) bool {
+	st, _ := g.parts.Views.Fork(r)
+	return g.cfg.OwnToken != "" || st.Meta.ClusterID != ""
 }
 
 // secretOf returns the access token of a request. It ignores other authorization schemes, which

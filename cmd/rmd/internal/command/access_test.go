@@ -77,6 +77,12 @@ func TestAccessTokenPrecedence(t *testing.T) {
 			}
 		}
 	}
+	for addr, warns := range map[string]bool{"192.0.2.2:1": true, "127.0.0.1:1": false, "https://192.0.2.2:1": false} {
+		r := rmd(t, map[string]string{"RMD_ADDR": addr, "RMD_TOKEN": "rmd_env"}, "queue", "stop", "root.a", "--timeout", "1ms")
+		if strings.Contains(r.err, "the access token goes to http://192.0.2.2:1 unencrypted") != warns {
+			t.Errorf("a token for %s: %+v", addr, r)
+		}
+	}
 	if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, "queue", "stop", "root.a", "--token-file",
 		"/dev/zero"); !strings.Contains(r.err, "/dev/zero has more than the 4096 bytes") {
 		t.Errorf("a file without end: %+v", r)

@@ -17,7 +17,7 @@ type Program struct {
 	Verbs     map[*cli.Command]Verb // of the command tree
 	Clients   []*client.Client      // which Run closes
 	tokenFile string                // file with the access token
-	warned    map[string]bool       // token files that others can read
+	warned    map[string]bool       // what warnOnce has warned of
 	Lines     *logwriter.Writer     // of a server, which also prints errors through it; nil for other commands
 }
 

@@ -2,12 +2,14 @@ package verb
 
 import (
 	"bytes"
+	"net/url"
 	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"rmd/cmd/internal/clierr"
+	"rmd/config"
 	"rmd/internal/filemode"
 )
 
@@ -54,19 +56,38 @@ func (c *Call) AccessToken() (string, error) {
 	return c.Program.accessToken()
 }
 
-// WarnReadable warns once if other users can read a file with a token. It does not refuse the file,
-// because a shell creates such a file in "rmd cluster token create > token", and containers mount
-// secrets with this mode.
-func (c *Call) WarnReadable(file string) {
-	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || filemode.Secret(info) || c.Program.warned[file] {
+// warnPlain warns once if an access token goes to another machine over plain HTTP.
+func (c *Call) warnPlain(addrs []string) {
+	for _, a := range addrs {
+		if u, err := url.Parse(a); err == nil && u.Scheme == "http" && !config.Loopback(u.Hostname()) {
+			c.warnOnce(a, "warning: the access token goes to %s unencrypted, and others on the way can read it; "+
+				"name an https:// address, with --cacert", a)
+			return
+		}
+	}
+}
+
+// warnOnce prints a warning about a subject, unless the program has already done so.
+func (c *Call) warnOnce(subject, format string, args ...any) {
+	if c.Program.warned[subject] {
 		return
 	}
 	if c.Program.warned == nil {
 		c.Program.warned = map[string]bool{}
 	}
-	c.Program.warned[file] = true
-	c.PrintMessage("warning: %s has mode %#o, so others can read the token; chmod 600 it", file, info.Mode().Perm())
+	c.Program.warned[subject] = true
+	c.PrintMessage(format, args...)
+}
+
+// WarnReadable warns once if other users can read a file with a token. It does not refuse the file,
+// because a shell creates such a file in "rmd cluster token create > token", and containers mount
+// secrets with this mode.
+func (c *Call) WarnReadable(file string) {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || filemode.Secret(info) {
+		return
+	}
+	c.warnOnce(file, "warning: %s has mode %#o, so others can read the token; chmod 600 it", file, info.Mode().Perm())
 }
 
 // checkToken refuses a token that cannot be in an HTTP header. The error does not contain the

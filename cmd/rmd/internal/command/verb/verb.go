@@ -173,6 +173,9 @@ func (c *Call) ClientOf(addrs []string) (*client.Client, error) {
 	cl, err := client.New(cfg)
 	if err == nil {
 		c.Program.Clients = append(c.Program.Clients, cl)
+		if cfg.Token != "" {
+			c.warnPlain(cl.Addrs())
+		}
 	}
 	return cl, err
 }
