@@ -13,6 +13,9 @@ const (
 type PreviewPreemption struct {
 	FromMillis int64 `json:"from_ms"`
 	ToMillis   int64 `json:"to_ms,omitempty"`
+	// Clip asks for the part of this time that the replica's log still has, if it has not all of it.
+	// The answer says from when on.
+	Clip bool `json:"clip,omitempty"`
 }
 
 // PreemptionPreview says what preemption would have done in a part of the log, and what the cluster

@@ -35,9 +35,10 @@ type Preemption struct {
 }
 
 // Between returns what preemption would have done between two times, in Unix milliseconds. It
-// replays the log on a rebuilt state of its own.
-func (r *Preemption) Between(ctx context.Context, from, to int64) (*api.PreemptionPreview, error) {
-	p := part{r: r, from: from, to: to}
+// replays the log on a rebuilt state of its own. With clip it begins where the log that is kept
+// begins, if that is later.
+func (r *Preemption) Between(ctx context.Context, from, to int64, clip bool) (*api.PreemptionPreview, error) {
+	p := part{r: r, from: from, to: to, clip: clip}
 	if err := p.find(); err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (r *Preemption) Between(ctx context.Context, from, to int64) (*api.Preempti
 	case err != nil:
 		return nil, err
 	}
-	d.Replica, d.FromMillis, d.ToMillis = r.ID, from, to
+	d.Replica, d.FromMillis, d.ToMillis = r.ID, p.from, to
 	return d, nil
 }
 
@@ -65,6 +66,7 @@ func (r *Preemption) Between(ctx context.Context, from, to int64) (*api.Preempti
 type part struct {
 	r        *Preemption
 	from, to int64
+	clip     bool   // from may be before the log that is kept
 	before   uint64 // the last entry before this part
 	st       *state.State
 	entries  []shadow.Entry
@@ -100,7 +102,11 @@ func (p *part) find() error {
 	if !ok {
 		since, ok = p.timeOf(max(oldest, first), last)
 	}
-	if !ok || since <= p.from { // nothing happened after that
+	switch {
+	case !ok || since <= p.from: // nothing happened after that
+		return nil
+	case p.clip && since < p.to:
+		p.from = since
 		return nil
 	}
 	return tooLongAgo("the past is kept since "+time.UnixMilli(since).UTC().Format("2006-01-02 15:04:05 UTC"), oldest)

@@ -60,7 +60,7 @@ func TestKillDiagnosticsNameCaller(t *testing.T) {
 func TestAuditFollowsSecrecy(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		c.Planner.Rerun = func(context.Context, *state.State) (*api.Rerun, error) { return &api.Rerun{}, nil }
-		c.Planner.Preview = func(context.Context, int64, int64) (*api.PreemptionPreview, error) {
+		c.Planner.Preview = func(context.Context, int64, int64, bool) (*api.PreemptionPreview, error) {
 			return &api.PreemptionPreview{Runs: []api.PreviewRun{}}, nil
 		}
 	})

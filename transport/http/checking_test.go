@@ -87,7 +87,7 @@ func TestSlowReaderBlocksNoCheck(t *testing.T) {
 		c.Planner.WhatIf = func(*state.State, []input.Property, func() bool) (*api.WhatIf, error) {
 			return &api.WhatIf{}, nil
 		}
-		c.Planner.Preview = func(context.Context, int64, int64) (*api.PreemptionPreview, error) {
+		c.Planner.Preview = func(context.Context, int64, int64, bool) (*api.PreemptionPreview, error) {
 			return &api.PreemptionPreview{Runs: []api.PreviewRun{}}, nil
 		}
 	})

@@ -92,7 +92,7 @@ type Planner struct {
 	Preemption func(st *state.State) (*api.Preemption, error)
 	// Preview says what preemption would have done between two times, in Unix milliseconds. It
 	// reads the log itself. At most one call runs at a time.
-	Preview func(ctx context.Context, from, to int64) (*api.PreemptionPreview, error)
+	Preview func(ctx context.Context, from, to int64, clip bool) (*api.PreemptionPreview, error)
 	// Try plans an input on a private fork. It returns an *input.Refusal if the input is refused.
 	Try func(st *state.State, in input.Input) error
 	// Why returns the reasons for the events of log entries, by the entry's index: one for each

@@ -92,5 +92,5 @@ func (s *preemptions) previewed(c *route.Call, in api.PreviewPreemption) (*api.P
 	defer s.previewing.Unlock()
 	ctx, cancel := context.WithTimeout(c.R.Context(), previewTimeout)
 	defer cancel()
-	return s.cfg.Planner.Preview(ctx, in.FromMillis, in.ToMillis)
+	return s.cfg.Planner.Preview(ctx, in.FromMillis, in.ToMillis, in.Clip)
 }

@@ -31,9 +31,9 @@ func TestPreviewStartsAtLogStart(t *testing.T) {
 		register(i % 50)
 	}
 	hourAgo := time.Now().Add(-time.Hour).UnixMilli()
-	ask := func(i int, from int64) (*api.PreemptionPreview, *api.Error) {
+	previewed := func(i int, in api.PreviewPreemption) (*api.PreemptionPreview, *api.Error) {
 		t.Helper()
-		body, err := json.Marshal(api.PreviewPreemption{FromMillis: from})
+		body, err := json.Marshal(in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,6 +55,10 @@ func TestPreviewStartsAtLogStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		return d, nil
+	}
+	ask := func(i int, from int64) (*api.PreemptionPreview, *api.Error) {
+		t.Helper()
+		return previewed(i, api.PreviewPreemption{FromMillis: from})
 	}
 	d, refused := ask(lead, hourAgo)
 	if refused != nil || d.Entries < 1000 || len(d.Runs) != 3 || !d.Runs[0].Exact || d.Text == "" {
@@ -89,6 +93,11 @@ func TestPreviewStartsAtLogStart(t *testing.T) {
 				!strings.Contains(refused.Message, "the past is kept since ") || refused.Remedy == "" {
 				t.Errorf("replica %d, preview of a time before its snapshot: refusal %v, want %s with the time since which the past is kept, and a remedy", i, refused, api.CodeTooOld)
 			}
+		}
+		rest, refused := previewed(i, api.PreviewPreemption{FromMillis: hourAgo, Clip: true})
+		if refused != nil || rest.FromMillis <= before || rest.FromMillis > after || rest.Entries < 4 {
+			t.Errorf("replica %d, preview of the part of the last hour that is kept: %+v, refusal %v, want one from %d to %d on",
+				i, rest, refused, before, after)
 		}
 		d, refused := ask(i, after)
 		now, _ := r.Machine().Applied()

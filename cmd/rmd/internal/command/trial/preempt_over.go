@@ -24,7 +24,7 @@ const (
 
 // previewPreemption shows what preemption would have done in a part of the past.
 func previewPreemption(c *verb.Call) error {
-	var in api.PreviewPreemption
+	in := api.PreviewPreemption{Clip: true}
 	now, err := time.Now(), error(nil)
 	if in.FromMillis, err = verb.ParseSince("--over", c.String("over"), now); err != nil {
 		return err
@@ -49,6 +49,10 @@ func previewPreemption(c *verb.Call) error {
 	var d api.PreemptionPreview
 	if err := json.Unmarshal(doc, &d); err != nil {
 		return err
+	}
+	if d.FromMillis > in.FromMillis {
+		c.PrintMessage("the log of replica %s reaches back to %s only, so this is less than was asked for",
+			d.Replica, output.Time(d.FromMillis))
 	}
 	return writeRuns(c,
 		func(w io.Writer) error { return writePreview(c, w, d) },
