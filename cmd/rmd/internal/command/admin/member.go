@@ -103,7 +103,7 @@ func clusterJoin() verb.Verb {
 				Usage: "wait until the replica has caught up and, with a token for a voter, votes; at most 5m"},
 			verb.DryRunFlag(),
 		},
-		Examples: []string{"rmd cluster join 10.0.0.11:8034 --token-file token --addr rm4:8088"},
+		Examples: []string{"rmd cluster join 10.0.0.11:8034 --token-file token --addr https://rm4:8090"},
 		Run: func(c *verb.Call) error {
 			token, err := token(c)
 			if err != nil {
