@@ -211,9 +211,23 @@ func dashes(name string) string {
 	return "--" + name
 }
 
-// join returns the command line: each command followed by its flags, then the arguments.
+// helps reports whether the command line asks for help.
+func (a *arranger) helps() bool {
+	for _, l := range a.levels {
+		if l.seen[cli.HelpFlag.Names()[0]] == "true" {
+			return true
+		}
+	}
+	return false
+}
+
+// join returns the command line: each command followed by its flags, then the arguments. With --help
+// it leaves the arguments out: the library would take the first one for the topic of the help.
 func (a *arranger) join(program string) []string {
 	out := []string{program}
+	if a.helps() && !a.raw {
+		a.args, a.dashed = nil, false
+	}
 	for i, l := range a.levels {
 		if i > 0 {
 			out = append(out, l.name)

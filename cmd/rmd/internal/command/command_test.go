@@ -130,6 +130,31 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	}
 }
 
+// TestHelpBesideArguments checks for every command with arguments that --help prints the help of the
+// command, before or after the arguments.
+func TestHelpBesideArguments(t *testing.T) {
+	p := &verb.Program{}
+	n := 0
+	for _, l := range leaves(newApp(p).Commands, nil) {
+		v := p.Verbs[l.cmd]
+		if v.Max == 0 || l.cmd.SkipFlagParsing {
+			continue
+		}
+		n++
+		want := rmd(t, nil, append(slices.Clone(l.path), "--help")...)
+		for _, args := range [][]string{{"sim-01:45454", "--help"}, {"--help", "a=b"}, {"5", "root.a", "-h"}} {
+			line := append(slices.Clone(l.path), args...)
+			if r := rmd(t, nil, line...); r != want || r.exit != exitcode.OK {
+				t.Errorf("rmd %s: exit %d, stdout %q, stderr %q; want the command's help", strings.Join(line, " "), r.exit,
+					r.out, r.err)
+			}
+		}
+	}
+	if n < 40 {
+		t.Errorf("only %d commands with arguments", n)
+	}
+}
+
 const anApp = "application_1780000000000_0107"
 
 // calls are command lines that call a cluster, each as short as possible.
