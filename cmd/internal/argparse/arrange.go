@@ -45,6 +45,10 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 		case w == "--":
 			a.args, a.dashed = append(a.args, words[i+1:]...), true
 			i = len(words)
+		case len(a.levels) == 1 && (w == "--version" || w == "-v"):
+			if err := a.word("version"); err != nil {
+				return nil, err
+			}
 		case !isFlag(w):
 			if err := a.word(w); err != nil {
 				return nil, err

@@ -155,6 +155,20 @@ func TestHelpBesideArguments(t *testing.T) {
 	}
 }
 
+// TestVersionFlags checks that --version and -v print what rmd version prints.
+func TestVersionFlags(t *testing.T) {
+	for _, more := range [][]string{nil, {"-o", "json"}} {
+		want := rmd(t, nil, append([]string{"version"}, more...)...)
+		for _, flag := range []string{"--version", "-v"} {
+			for _, line := range [][]string{append([]string{flag}, more...), append(slices.Clone(more), flag)} {
+				if r := rmd(t, nil, line...); r != want || r.exit != exitcode.OK {
+					t.Errorf("rmd %s: %+v, want %+v", strings.Join(line, " "), r, want)
+				}
+			}
+		}
+	}
+}
+
 const anApp = "application_1780000000000_0107"
 
 // calls are command lines that call a cluster, each as short as possible.

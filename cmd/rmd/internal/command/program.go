@@ -137,5 +137,5 @@ Commands:{{range .VisibleCategories}}{{if eq .Name "Run"}}{{template "group" .}}
 Flags of every command:
    {{range .VisibleFlags}}{{.}}
    {{end}}
-"rmd COMMAND --help" shows details. To try rmd: rmd dev
+"rmd COMMAND --help" shows details, "rmd --version" the version. To try rmd: rmd dev
 `
