@@ -1,6 +1,7 @@
 package argparse
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,6 +143,9 @@ func (a *arranger) flag(w string, rest []string) (int, error) {
 		}
 		value, used = rest[0], 1
 	}
+	if slices.Contains(also(f), name) {
+		name = f.Names()[0]
+	}
 	l.found = append(l.found, dashes(name)+"="+value)
 	return used, l.once(f, w, value)
 }
@@ -160,14 +164,22 @@ func (a *arranger) known(w string) bool {
 func (a *arranger) lookup(name string) (*level, cli.Flag) {
 	for i := len(a.levels) - 1; i >= 0; i-- {
 		for _, f := range a.levels[i].flags {
-			for _, n := range f.Names() {
-				if n == name {
-					return a.levels[i], f
-				}
+			if slices.Contains(f.Names(), name) || slices.Contains(also(f), name) {
+				return a.levels[i], f
 			}
 		}
 	}
 	return nil, nil
+}
+
+// Synonymous is a flag with more names than the help shows.
+type Synonymous interface{ Synonyms() []string }
+
+func also(f cli.Flag) []string {
+	if s, ok := f.(Synonymous); ok {
+		return s.Synonyms()
+	}
+	return nil
 }
 
 // unknown returns the error for an unknown flag and suggests the command of that name, or the most

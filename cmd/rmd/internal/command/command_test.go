@@ -169,6 +169,46 @@ func TestVersionFlags(t *testing.T) {
 	}
 }
 
+// TestNumberFlags checks that a command that shows or takes a number of things takes this number as
+// --count and as --limit, and that its help shows one of them.
+func TestNumberFlags(t *testing.T) {
+	app := newApp(&verb.Program{})
+	found := map[string]bool{}
+	for _, l := range leaves(app.Commands, nil) {
+		for _, f := range l.cmd.Flags {
+			name := f.Names()[0]
+			if name != "count" && name != "limit" || l.cmd.Name == "top" { // of screens
+				continue
+			}
+			path := strings.Join(l.path, " ")
+			found[path] = true
+			want, err := argparse.Arrange(app, slices.Concat([]string{"rmd"}, l.path, []string{"--" + name, "7"}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			other := map[string]string{"count": "limit", "limit": "count"}[name]
+			for _, given := range [][]string{{"--" + other, "7"}, {"--" + other + "=7"}} {
+				if got, err := argparse.Arrange(app, slices.Concat([]string{"rmd"}, l.path, given)); err != nil ||
+					!slices.Equal(got, want) {
+					t.Errorf("rmd %s %s: %q, %v; want %q", path, given, got, err, want)
+				}
+			}
+			if help := f.String(); !strings.HasPrefix(help, "--"+name+" value") || strings.Contains(help, "--"+other) {
+				t.Errorf("rmd %s: the help has %q", path, help)
+			}
+		}
+	}
+	for _, path := range []string{"events", "audit tail", "log show", "app list", "node list", "conf history"} {
+		if !found[path] {
+			t.Errorf("rmd %s has neither flag", path)
+		}
+	}
+	if r := rmd(t, nil, "audit", "tail", "--limit", "0"); r.exit != exitcode.Usage ||
+		!strings.Contains(r.err, "must be at least 1") {
+		t.Errorf("rmd audit tail --limit 0: %+v", r)
+	}
+}
+
 const anApp = "application_1780000000000_0107"
 
 // calls are command lines that call a cluster, each as short as possible.

@@ -288,7 +288,8 @@ var versionColumns = output.List[api.ConfVersion]{
 
 func confHistory() verb.Verb {
 	return verb.Verb{Name: "history", Usage: "list the versions, the newest first",
-		Flags: append([]cli.Flag{&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}},
+		Flags: append([]cli.Flag{
+			verb.Number{IntFlag: &cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}}},
 			verb.ListFlags(versionColumns)...),
 		Examples: []string{"rmd conf history --limit 10"},
 		Run: func(c *verb.Call) error {

@@ -106,7 +106,7 @@ func ReplayVerb() verb.Verb {
 					Value: "max"}),
 			&cli.Float64Flag{Name: "load", Usage: "factor by which arrivals are faster", Value: 1},
 			&cli.Int64Flag{Name: "seed", Usage: "seed of generated values", Value: 1},
-			&cli.IntFlag{Name: "limit", Usage: "maximum number of applications", DefaultText: "all"},
+			verb.Number{IntFlag: &cli.IntFlag{Name: "limit", Usage: "maximum number of applications", DefaultText: "all"}},
 			&cli.IntFlag{Name: "replicas", Usage: "replicas of the private cluster", Value: 3},
 			verb.OneOf(&cli.StringFlag{Name: "compare"}, compared...),
 			&cli.IntFlag{Name: "copies", Usage: "with --compare " + strings.Join(copied, " and ") +

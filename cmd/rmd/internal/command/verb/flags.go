@@ -3,6 +3,7 @@ package verb
 import (
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,4 +109,13 @@ func LoginName() string {
 // DryRunFlag returns the flag of commands that can say what they would do.
 func DryRunFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "dry-run", Usage: "change nothing; only check"}
+}
+
+// Number is the flag for the number of things that a command shows or takes. Some commands call it
+// --count and others --limit, so each takes both names. The help shows only the command's own.
+type Number struct{ *cli.IntFlag }
+
+// Synonyms implements argparse.Synonymous.
+func (n Number) Synonyms() []string {
+	return slices.DeleteFunc([]string{"count", "limit"}, func(name string) bool { return name == n.Name })
 }

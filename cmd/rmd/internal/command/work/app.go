@@ -106,7 +106,7 @@ func appList() verb.Verb {
 			&cli.StringFlag{Name: "type", Usage: "only of this type"},
 			&cli.StringFlag{Name: "name", Usage: "only with this name"},
 			&cli.StringFlag{Name: "tag", Usage: "only with this tag"},
-			&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
+			verb.Number{IntFlag: &cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}},
 			&cli.BoolFlag{Name: "newest", Usage: "newest first"},
 		}, verb.ListFlags(appColumns)...),
 		Examples: []string{"rmd app list --queue root.train --sort -wait", "rmd app list --all --state FAILED -o wide",

@@ -110,7 +110,8 @@ func appKill() verb.Verb {
 		Flags: []cli.Flag{
 			verb.Fill(verb.Queues, &cli.StringFlag{Name: "queue", Usage: "all in this queue or below it"}),
 			&cli.StringFlag{Name: "user", Usage: "all of this user"},
-			&cli.IntFlag{Name: "limit", Usage: "with --queue and --user: maximum number of applications", Value: 1000},
+			verb.Number{IntFlag: &cli.IntFlag{Name: "limit",
+				Usage: "with --queue and --user: maximum number of applications", Value: 1000}},
 			&cli.StringFlag{Name: "reason", Usage: "text for the diagnostics"},
 			verb.DryRunFlag(), verb.YesFlag(),
 		},

@@ -37,7 +37,8 @@ func EventsVerb() verb.Verb {
 			&cli.Uint64Flag{Name: "after", Usage: "start after this log index", DefaultText: "now"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"},
 				Usage: "show new events until Ctrl-C; otherwise show the last entries of the log"},
-			&cli.IntFlag{Name: "count", Usage: "without --follow and --since: number of log entries to read", Value: 200},
+			verb.Number{IntFlag: &cli.IntFlag{Name: "count",
+				Usage: "without --follow and --since: number of log entries to read", Value: 200}},
 			&cli.BoolFlag{Name: "why", Usage: "show the cause of each decision, from the state just before it", Value: true},
 		},
 		Long: "Each line is one event: time, log index, kind, subject, and after \"because\" the cause " +

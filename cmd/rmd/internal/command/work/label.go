@@ -196,7 +196,7 @@ func labelNodes() verb.Verb {
 			"REGISTERED is the number of NodeManagers that have the label from this line.",
 		Flags: append([]cli.Flag{
 			verb.Fill(verb.Labels, &cli.StringFlag{Name: "label", Usage: "only with this label"}),
-			&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
+			verb.Number{IntFlag: &cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}},
 		}, verb.ListFlags(mappedColumns)...),
 		Examples: []string{"rmd label nodes --label gpu"},
 		Run: func(c *verb.Call) error {

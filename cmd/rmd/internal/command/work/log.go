@@ -64,7 +64,7 @@ func logShow() verb.Verb {
 	return verb.Verb{
 		Name: "show", Usage: "show the entries of the replicated log, decoded, with secrets masked", Flags: append([]cli.Flag{
 			&cli.Uint64Flag{Name: "from", Usage: "first index", DefaultText: "the last --count entries"},
-			&cli.IntFlag{Name: "count", Usage: "number of entries", Value: 20},
+			verb.Number{IntFlag: &cli.IntFlag{Name: "count", Usage: "number of entries", Value: 20}},
 			&cli.BoolFlag{Name: "events", Usage: "print each event on its own line"},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue with new entries until Ctrl-C"},
 		}, verb.ListFlags(entryColumns)[:3]...),
@@ -171,7 +171,8 @@ func auditTail() verb.Verb {
 		Name: "tail", Usage: "show operators' changes and refusals: who, from where, what, result",
 		Long: "The cluster keeps the newest 10,000 changes and 1,000 refusals.",
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "number of last entries", Value: 20},
+			verb.Number{IntFlag: &cli.IntFlag{Name: "count", Aliases: []string{"n"}, Usage: "number of last entries",
+				Value: 20}},
 			&cli.StringFlag{Name: "who", Usage: "only callers whose name contains this"},
 			&cli.StringFlag{Name: "action", Usage: "only actions that contain this, for instance kill or conf"},
 			&cli.StringFlag{Name: "since", Usage: "only since 10m ago, or since 15:04 or 2006-01-02T15:04:05Z"},

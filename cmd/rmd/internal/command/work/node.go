@@ -80,7 +80,7 @@ func nodeList() verb.Verb {
 		verb.ManyOf(&cli.StringSliceFlag{Name: "state"}, verb.Named(yarn.NodeStates())...),
 		&cli.StringFlag{Name: "rack", Usage: "only in this rack"},
 		verb.Fill(verb.Labels, &cli.StringFlag{Name: "label", Usage: "only with this label; - for none"}),
-		&cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"},
+		verb.Number{IntFlag: &cli.IntFlag{Name: "limit", Usage: "maximum number of results", DefaultText: "all"}},
 	}, verb.ListFlags(nodeColumns)...),
 		Examples: []string{"rmd node list --state RUNNING --sort -used", "rmd node list --filter reserved!=- -o name"},
 		Run: func(c *verb.Call) error {
