@@ -236,6 +236,35 @@ var calls = []string{
 	"log show", "audit tail", "events", "events --follow", "metrics", "top --count 1", "conf diff --whatif QUEUES",
 }
 
+// TestChangesNameApplication checks that a change of one application, which is named by its number,
+// says the whole id.
+func TestChangesNameApplication(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/v1/apps/"):
+			_ = json.NewEncoder(w).Encode(api.App{ID: anApp, State: "RUNNING"})
+		case r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/apps/"+anApp+":"):
+			_ = json.NewEncoder(w).Encode(api.Priority{Priority: 3, Index: 7})
+		case r.Method == http.MethodPost:
+			t.Errorf("POST %s", r.URL.Path)
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	defer s.Close()
+	for line, want := range map[string]string{
+		"app kill 107": "killed " + anApp, "app kill 107 -o name": anApp, "app kill 0107 --reason x": "killed " + anApp,
+		"app move 107 root.b": "moved " + anApp + " to root.b", "app priority 107 3": anApp + " has priority 3",
+		"app priority 107 3 -o name": anApp, "app gang 107 none": anApp + " has the gang none",
+	} {
+		if r := rmd(t, map[string]string{"RMD_ADDR": s.URL}, strings.Fields(line)...); r.exit != exitcode.OK ||
+			r.out != want+"\n" {
+			t.Errorf("rmd %s: %+v, want %q", line, r, want)
+		}
+	}
+}
+
 // TestEveryRefusalIsTold answers every command with a refusal. It checks the error line, the exit
 // code, and that stdout is empty.
 func TestEveryRefusalIsTold(t *testing.T) {

@@ -33,6 +33,26 @@ func appPath(c *verb.Call, tail string) (string, error) {
 	return "/v1/apps/" + url.PathEscape(c.Arg(0)) + tail, nil
 }
 
+// appID returns the whole id of the application that the first argument names. A change says which
+// application it changed: the number at the end of an id does not tell.
+func appID(c *verb.Call) (string, error) {
+	if _, err := appPath(c, ""); err != nil {
+		return "", err
+	}
+	if _, short := yarn.ParseApplicationNumber(c.Arg(0)); !short {
+		return c.Arg(0), nil
+	}
+	cl, err := c.Client()
+	if err != nil {
+		return "", err
+	}
+	a, err := cl.App(c.Ctx(), c.Arg(0))
+	if err != nil {
+		return "", err
+	}
+	return a.ID, nil
+}
+
 // whyLeast is the width at which a reason can be told from others.
 const whyLeast = 30
 

@@ -208,6 +208,7 @@ func killAll(c *verb.Call, cl *client.Client, ids []string) error {
 		was, err := cl.App(c.Ctx(), id)
 		var a *client.Answer
 		if err == nil {
+			id = was.ID // the number at its end may have been given
 			a, err = cl.Post(c.Ctx(), "/v1/apps/"+url.PathEscape(id)+":kill", api.Kill{Diagnostics: c.String("reason")})
 		}
 		if err != nil && (len(ids) == 1 || c.Ctx().Err() != nil) {
@@ -238,11 +239,11 @@ func appMove() verb.Verb {
 		Examples: []string{"rmd app move application_1780000000000_0107 root.adhoc"},
 		Complete: []verb.Source{verb.LiveApps, verb.LeafQueues},
 		Run: func(c *verb.Call) error {
-			path, err := appPath(c, ":move")
+			id, err := appID(c)
 			if err != nil {
 				return err
 			}
-			return c.Post(path, c.Arg(0), api.Move{Queue: c.Arg(1)}, "moved %s to %s", c.Arg(0), c.Arg(1))
+			return c.Post("/v1/apps/"+id+":move", id, api.Move{Queue: c.Arg(1)}, "moved %s to %s", id, c.Arg(1))
 		}}
 }
 
@@ -252,12 +253,12 @@ func appGang() verb.Verb {
 		Examples: []string{"rmd app gang application_1780000000000_0107 priority=1,count=4,rack=one"},
 		Complete: []verb.Source{verb.LiveApps},
 		Run: func(c *verb.Call) error {
-			path, err := appPath(c, ":gang")
+			id, err := appID(c)
 			if err != nil {
 				return err
 			}
 			gang := strings.TrimPrefix(c.Arg(1), "none")
-			return c.Post(path, c.Arg(0), api.Gang{Gang: &gang}, "%s has the gang %s", c.Arg(0), c.Arg(1))
+			return c.Post("/v1/apps/"+id+":gang", id, api.Gang{Gang: &gang}, "%s has the gang %s", id, c.Arg(1))
 		}}
 }
 
@@ -266,19 +267,19 @@ func appPriority() verb.Verb {
 		Examples: []string{"rmd app priority application_1780000000000_0107 5"},
 		Complete: []verb.Source{verb.LiveApps},
 		Run: func(c *verb.Call) error {
-			path, err := appPath(c, ":priority")
-			if err != nil {
-				return err
-			}
 			n, err := strconv.ParseInt(c.Arg(1), 10, 32)
 			if err != nil {
 				return clierr.Usagef("write a whole number", "%q is not a priority", c.Arg(1))
+			}
+			id, err := appID(c)
+			if err != nil {
+				return err
 			}
 			cl, err := c.Client()
 			if err != nil {
 				return err
 			}
-			a, err := cl.Post(c.Ctx(), path, api.Priority{Priority: int32(n)})
+			a, err := cl.Post(c.Ctx(), "/v1/apps/"+id+":priority", api.Priority{Priority: int32(n)})
 			if err != nil {
 				return err
 			}
@@ -289,6 +290,6 @@ func appPriority() verb.Verb {
 			if int64(d.Priority) != n {
 				c.PrintMessage("the cluster's maximum is %d", d.Priority)
 			}
-			return verb.ShowDone(c, a, c.Arg(0), "%s has priority %d", c.Arg(0), d.Priority)
+			return verb.ShowDone(c, a, id, "%s has priority %d", id, d.Priority)
 		}}
 }
