@@ -150,6 +150,26 @@ func TestPortThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// TestPortOfHadoop: who names a port of YARN learns which port to call, and a replica that does not
+// know a path is not taken for one.
+func TestPortOfHadoop(t *testing.T) {
+	for _, text := range []string{
+		"It looks like you are making an HTTP request to a Hadoop IPC port. This is not the correct port for the web interface on this daemon.\r\n",
+		"This port speaks Hadoop IPC, not HTTP. The web pages are on the port of yarn.resourcemanager.webapp.address.\r\n",
+	} {
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, text, http.StatusNotFound) })
+		for _, call := range []func(*Client) error{
+			func(c *Client) error { _, err := c.Get(t.Context(), "/v1/cluster", nil); return err },
+			func(c *Client) error { _, err := c.Post(t.Context(), "/v1/x", struct{}{}); return err },
+		} {
+			if err := call(client(t, nil, url)); CodeOf(err) != CodeNoReplica || !strings.Contains(err.Error(), "http.listen") ||
+				!strings.Contains(err.Error(), url) {
+				t.Errorf("%q: %v, want %s with the port to call", text, err, CodeNoReplica)
+			}
+		}
+	}
+}
+
 func TestTimeOut(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client has gone

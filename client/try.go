@@ -202,10 +202,22 @@ func plainAtTLS(at string, err error) *Error {
 		Do: "if it is a replica's TLS port, write https://HOST:PORT and --cacert", Err: err}
 }
 
+// portOfHadoop returns the error for HTTP at a port of Hadoop's IPC. Hadoop and rmd answer such a
+// request there with a text about it.
+func portOfHadoop(at string, err error) *Error {
+	return &Error{Code: CodeNoReplica, What: "the port at " + at + " is one of YARN, not REST", Do: portToCall, Err: err}
+}
+
+// portToCall is what to do if a port may be another one than that of REST.
+const portToCall = "the port to call is that of http.listen, by default 8088; if it is that, see the log of the replica"
+
 // refusal reads an error document. If the answer is none, the error gets a code of its own.
 func refusal(a *Answer) error {
 	if a.Status == http.StatusBadRequest && strings.Contains(string(a.Body), httpsOnly) {
 		return plainAtTLS(a.From, nil)
+	}
+	if a.Status == http.StatusNotFound && strings.Contains(string(a.Body), "Hadoop IPC") {
+		return portOfHadoop(a.From, nil)
 	}
 	e := &api.Error{Status: a.Status}
 	if err := json.Unmarshal(a.Body, e); err != nil || e.Code == "" {
@@ -278,7 +290,7 @@ func retryDelay(err error, pause time.Duration) time.Duration {
 func (c *Client) unreached(last error) error {
 	do := "start one with \"rmd dev\" or \"rmd server\", or set --addr"
 	if errors.Is(last, io.EOF) {
-		do = "the port to call is that of http.listen, by default 8088; if it is that, see the log of the replica"
+		do = portToCall
 	}
 	e := newError(CodeNoReplica, do, "no replica reached at %s: %s", strings.Join(c.bases, ", "), reason(last))
 	e.Err = last

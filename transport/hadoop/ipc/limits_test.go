@@ -178,12 +178,15 @@ func TestUnknownHeaderFields(t *testing.T) {
 }
 
 func TestHTTPRequestOnRPCPort(t *testing.T) {
-	b := dialBare(t, openServer(t, &testMethods{}))
-	b.send([]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"))
-	got, err := io.ReadAll(b)
-	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 404 ") ||
-		!strings.Contains(string(got), "Content-Type: text/plain\r\n") {
-		t.Errorf("got %q, %v", got, err)
+	s := openServer(t, &testMethods{})
+	for _, method := range []string{"GET", "POST", "PUT", "DELETE", "HEAD"} {
+		b := dialBare(t, s)
+		b.send([]byte(method + " / HTTP/1.1\r\nHost: x\r\n\r\n"))
+		got, err := io.ReadAll(b)
+		if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 404 ") ||
+			!strings.Contains(string(got), "Content-Type: text/plain\r\n") || !strings.Contains(string(got), "Hadoop IPC") {
+			t.Errorf("%s: got %q, %v", method, got, err)
+		}
 	}
 }
 

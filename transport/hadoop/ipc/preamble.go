@@ -1,12 +1,18 @@
 package ipc
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // notFound is the answer to an HTTP client at this port.
 const notFound = "HTTP/1.1 404 Not Found\r\n" +
 	"Content-Type: text/plain\r\n" +
 	"Connection: close\r\n\r\n" +
 	"This port speaks Hadoop IPC, not HTTP. The web pages are on the port of yarn.resourcemanager.webapp.address.\r\n"
+
+// methods are the beginnings of HTTP requests. Hadoop knows the first one.
+var methods = []string{"GET ", "POST", "PUT ", "DELE", "HEAD"}
 
 // greet reads the first seven bytes of a connection.
 func (c *Conn) greet() error {
@@ -15,7 +21,7 @@ func (c *Conn) greet() error {
 		return err
 	}
 	switch auth := b[6]; {
-	case string(b[:4]) == "GET ":
+	case slices.Contains(methods, string(b[:4])):
 		if out, err := c.out.begin(); err == nil {
 			out.b = append(out.b, notFound...)
 			c.out.finish(true, false)
