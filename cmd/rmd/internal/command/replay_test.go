@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/api"
 	"rmd/cmd/rmd/internal/local"
 	"rmd/fsm/state"
 	"rmd/internal/exitcode"
@@ -79,17 +81,29 @@ func TestReplaySparesRunningCluster(t *testing.T) {
 		t.Errorf("with RMD_ADDR alone: %+v", r)
 	}
 	untouched("with RMD_ADDR alone")
+	var cluster api.Cluster
+	if r = rmd(t, env, "cluster", "status", "-o", "json"); json.Unmarshal([]byte(r.out), &cluster) != nil || cluster.Name == "" {
+		t.Fatalf("the cluster has no name: %+v", r)
+	}
+	named := func(step string) {
+		t.Helper()
+		if !strings.Contains(r.err, "cluster "+cluster.Name+" ") || strings.Contains(r.err, cluster.ClusterID) {
+			t.Errorf("%s: %q does not name the cluster %s by its name", step, r.err, cluster.Name)
+		}
+	}
 	r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0])
 	if r.exit == exitcode.OK || !strings.Contains(r.err, "NEEDS_YES") ||
 		!strings.Contains(r.err, "register 1 simulated nodes") {
 		t.Errorf("without a yes: %+v", r)
 	}
 	untouched("without a yes")
+	named("without a yes")
 	r = rmd(t, nil, "replay", jobs, "--nodes", real, "--speed", "100", "--addr", c.Addrs()[0], "--yes")
 	if r.exit == exitcode.OK || !strings.Contains(r.err, "NODE_EXISTS") || !strings.Contains(r.err, "prod-1:8041") {
 		t.Errorf("with a known node: %+v", r)
 	}
 	untouched("with a known node")
+	named("with a known node")
 	lost := file("lost.csv",
 		"submit_s,app,user,queue,priority,containers,memory_mb,vcores,gpus,duration_s\n0,one,ann,root.lost,0,1,1024,1,0,1\n")
 	r = rmd(t, nil, "replay", lost, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0], "--yes")
@@ -97,6 +111,7 @@ func TestReplaySparesRunningCluster(t *testing.T) {
 		t.Errorf("with a queue that the cluster has not: %+v", r)
 	}
 	untouched("with a queue that the cluster has not")
+	named("with a queue that the cluster has not")
 	for range 2 { // the replay's own nodes of an earlier run may be used again
 		if r = rmd(t, nil, "replay", jobs, "--nodes", fake, "--speed", "100", "--addr", c.Addrs()[0],
 			"--yes"); r.exit != exitcode.OK {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -332,6 +333,7 @@ func mayReplay(c *verb.Call, o *replay.Options) error {
 	if _, err := c.ClusterDoc(c.Ctx(), &d); err != nil {
 		return err
 	}
+	name := cmp.Or(d.Name, d.ClusterID) // a replica of 1.0 says only the id
 	var queues api.Queues
 	if _, err := c.Get(c.Ctx(), "/v1/queues", nil, &queues); err != nil {
 		return err
@@ -340,7 +342,7 @@ func mayReplay(c *verb.Call, o *replay.Options) error {
 		return clierr.New("NO_SUCH_QUEUE",
 			"add it with \"rmd conf apply\", or omit --addr: a private cluster gets the queues of the trace",
 			"the trace submits to %s; cluster %s has no such leaf queue; nothing was done",
-			strings.Join(lacks, ", "), d.ClusterID)
+			strings.Join(lacks, ", "), name)
 	}
 	var known api.Nodes
 	if _, err := c.Get(c.Ctx(), "/v1/nodes", nil, &known); err != nil {
@@ -349,12 +351,12 @@ func mayReplay(c *verb.Call, o *replay.Options) error {
 	if taken := takenNodes(*o, known.Nodes); len(taken) > 0 {
 		return clierr.New("NODE_EXISTS",
 			"give the replay's nodes other names with --nodes FILE, or omit --addr to use a private cluster",
-			"cluster %s already has %d of the replay's %d nodes, for instance %s; nothing was done", d.ClusterID, len(taken),
+			"cluster %s already has %d of the replay's %d nodes, for instance %s; nothing was done", name, len(taken),
 			len(o.Nodes), taken[0])
 	}
-	return c.Confirm(d.ClusterID,
+	return c.Confirm(name,
 		"register %d simulated nodes with cluster %s at %s (any application can get containers on them), and submit %d applications that compete with its own",
-		len(o.Nodes), d.ClusterID, strings.Join(o.Addrs, ","), len(o.Trace.Jobs))
+		len(o.Nodes), name, strings.Join(o.Addrs, ","), len(o.Trace.Jobs))
 }
 
 // lackingQueues returns the paths that are no leaves of a tree of queues and would not be created by
