@@ -287,6 +287,49 @@ func TestRecheck(t *testing.T) {
 	})
 }
 
+// logged collects what several goroutines log.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestCloseLogsNoError closes a transport while it has a request of another replica, and checks that the
+// library logs no error about the end of the connection.
+func TestCloseLogsNoError(t *testing.T) {
+	a, b := listen(t, "a", nil), listen(t, "b", nil)
+	var out logged
+	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Debug, Output: &out})
+	ta := a.Transport(patience, hclog.NewNullLogger()).(*Transport)
+	tb := b.Transport(patience, log).(*Transport)
+	defer func() { _, _ = ta.Close(), tb.Close() }()
+	req := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ID: []byte("a.inc-a"), Addr: []byte(a.Addr())}}
+	go func() { _ = ta.RequestVote("b", raft.ServerAddress(b.Addr()), req, &raft.RequestVoteResponse{}) }()
+	<-tb.Consumer()
+	if err := tb.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); !strings.Contains(out.String(), "failed to decode incoming command"); {
+		if time.Sleep(time.Millisecond); time.Now().After(end) {
+			t.Fatalf("the end of the connection is not logged:\n%s", &out)
+		}
+	}
+	if text := out.String(); strings.Contains(text, "[ERROR]") {
+		t.Errorf("a transport that is closed logs an error:\n%s", text)
+	}
+}
+
 // TestStreamLayer runs Raft's transport over the stream layer. It must not use a heartbeat handler.
 func TestStreamLayer(t *testing.T) {
 	a, b := listen(t, "a", nil), listen(t, "b", nil)

@@ -137,13 +137,31 @@ const rpcsInFlight = 2
 
 // Transport returns Raft's transport over this server. There may be only one at a time.
 func (s *Server) Transport(timeout time.Duration, logger hclog.Logger) raft.Transport {
-	t := &Transport{out: s.stream, requests: make(chan raft.RPC), timeout: timeout, logger: logger,
-		done: make(chan struct{})}
+	done := make(chan struct{})
+	t := &Transport{out: s.stream, requests: make(chan raft.RPC), timeout: timeout, done: done,
+		logger: untilClosed{logger, done}}
 	t.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: s.stream, MaxPool: 3, MaxRPCsInFlight: rpcsInFlight, Timeout: timeout, Logger: logger,
+		Stream: s.stream, MaxPool: 3, MaxRPCsInFlight: rpcsInFlight, Timeout: timeout, Logger: t.logger,
 	})
 	t.wg.Go(func() { t.accept(s.stream) })
 	return t
+}
+
+// untilClosed is the logger for the library. It has errors at debug level once the transport is being
+// closed: the library takes the end of each of its connections for one.
+type untilClosed struct {
+	hclog.Logger
+	done <-chan struct{}
+}
+
+// Error implements hclog.Logger.
+func (l untilClosed) Error(msg string, args ...any) {
+	select {
+	case <-l.done:
+		l.Debug(msg, args...)
+	default:
+		l.Logger.Error(msg, args...)
+	}
 }
 
 // SetHeartbeatHandler ignores the handler.
