@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -160,6 +161,11 @@ func tlsConfig(cfg Config) (*tls.Config, error) {
 	}
 	if cfg.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(cfg.Cert, cfg.Key)
+		var missing *fs.PathError
+		if err != nil && !errors.As(err, &missing) {
+			return nil, newError(CodeFile, "name a certificate and the key that belongs to it, both in PEM format",
+				"%s and %s cannot be used for --cert and --key or $RMD_CERT and $RMD_KEY: %v", cfg.Cert, cfg.Key, err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read --cert and --key or $RMD_CERT and $RMD_KEY: %w", err)
 		}

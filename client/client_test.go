@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -167,6 +169,22 @@ func TestPortOfHadoop(t *testing.T) {
 				t.Errorf("%q: %v, want %s with the port to call", text, err, CodeNoReplica)
 			}
 		}
+	}
+}
+
+// TestKeyOfAnotherCertificate checks that the error names both files and says what to do.
+func TestKeyOfAnotherCertificate(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for _, file := range []string{cert, key} {
+		if err := os.WriteFile(file, []byte("not PEM"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := New(Config{Addrs: []string{"127.0.0.1:1"}, Timeout: time.Second, Cert: cert, Key: key})
+	if CodeOf(err) != CodeFile || !strings.Contains(err.Error(), cert) || !strings.Contains(err.Error(), key) ||
+		!strings.Contains(err.Error(), "the key that belongs to it") {
+		t.Errorf("New: %v, want %s with both files", err, CodeFile)
 	}
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -133,6 +134,24 @@ func TestCertificateMustBeValid(t *testing.T) {
 		text := fmt.Sprint(err)
 		if !strings.Contains(text, c.want) || strings.Contains(text, c.not) {
 			t.Errorf("Load with a certificate issued %s: %v, want %q in the error and not %q", name, err, c.want, c.not)
+		}
+	}
+}
+
+// TestKeyOfAnotherCertificate checks that a key which does not belong to the certificate is a fault that
+// names both files and says what to do.
+func TestKeyOfAnotherCertificate(t *testing.T) {
+	f, other := issued(t, t.TempDir(), "rm1", time.Now()), issued(t, t.TempDir(), "rm1", time.Now())
+	_, err := Load(Source{File: file(t, fmt.Sprintf("id: rm1\ncluster: prod\ntls: {ca: %s, cert: %s, key: %s}\n", f.CA,
+		f.Cert, other.Key))})
+	var bad *Invalid
+	if !errors.As(err, &bad) {
+		t.Fatalf("Load with the key of another certificate: %v, want a fault", err)
+	}
+	text := strings.Join(bad.Lines(), "\n")
+	for _, want := range []string{f.Cert, other.Key, "does not match", "the key that belongs to it"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the fault is %q, want %q in it", text, want)
 		}
 	}
 }

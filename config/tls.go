@@ -33,7 +33,7 @@ func (l *loader) checkTLS() {
 	}
 	conf, err := LoadTLS(t)
 	if err != nil {
-		l.invalid("tls.cert", "", "%v", err)
+		l.invalid("tls.cert", "name the CA, a certificate and the key that belongs to it, each in PEM format", "%v", err)
 		return
 	}
 	leaf := conf.Certificates[0].Leaf
@@ -94,7 +94,7 @@ func LoadTLS(t TLS) (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 	if err != nil {
-		return nil, fmt.Errorf("read tls.cert and tls.key: %w", err)
+		return nil, fmt.Errorf("read tls.cert and tls.key: %s and %s: %w", t.Cert, t.Key, err)
 	}
 	if pair.Leaf == nil {
 		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
