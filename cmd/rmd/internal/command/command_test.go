@@ -645,6 +645,10 @@ func TestInitReplicasRefuses(t *testing.T) {
 	}{
 		{`"rm1" is not ID=HOST`, exitcode.Usage, []string{"--replicas", "rm1"}},
 		{`"" is not ID=HOST`, exitcode.Usage, []string{"--replicas", ""}},
+		{`separate the replicas by commas: --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13`, exitcode.Usage,
+			[]string{"--replicas", "rm1=10.0.0.11", "rm2=10.0.0.12", "rm3=10.0.0.13"}},
+		{`separate the replicas by commas: --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13`, exitcode.Usage,
+			[]string{"--replicas", "rm1=10.0.0.11,", "rm2=10.0.0.12", ",rm3=10.0.0.13", "--tls"}},
 		{`"" is not ID=HOST`, exitcode.Usage, []string{"--replicas", three + ","}},
 		{`"rm 1" cannot be the id`, exitcode.Usage, []string{"--replicas", "rm 1=10.0.0.11"}},
 		{`"ca.pem" cannot be the id`, exitcode.Usage, []string{"--replicas", "ca.pem=10.0.0.11"}},

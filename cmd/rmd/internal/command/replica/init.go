@@ -51,6 +51,19 @@ func InitVerb() verb.Verb {
 			"rmd init --cluster try --replicas rm1=127.0.0.1:9088,rm2=127.0.0.1:9188,rm3=127.0.0.1:9288",
 			"rmd init --dir prod --replica rm4=10.0.0.14 --instead-of rm1", "rmd init --id rm1 --cluster prod",
 			"rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
+		Surplus: func(c *verb.Call) error {
+			if !c.IsSet("replicas") {
+				return nil
+			}
+			var all []string
+			for _, word := range append([]string{c.String("replicas")}, c.Args().Slice()...) {
+				if word = strings.Trim(word, ","); word != "" {
+					all = append(all, word)
+				}
+			}
+			return clierr.Usagef("separate the replicas by commas: --replicas "+strings.Join(all, ","),
+				"too many arguments: %q", c.Arg(0))
+		},
 		Run: func(c *verb.Call) error {
 			switch {
 			case c.IsSet("replica"):

@@ -26,6 +26,7 @@ type Verb struct {
 	Examples []string // for the help and the manual page
 	Complete []Source // of each argument; the last one repeats if Max < 0
 	Hidden   bool
+	Surplus  func(*Call) error // why there are too many arguments; nil: not known
 	Run      func(*Call) error
 	subs     []Verb // of a noun, which has only a name and a usage otherwise
 }
@@ -100,6 +101,11 @@ func (c *Call) check(v Verb) error {
 	case n < v.Min:
 		return clierr.Usagef("usage: "+c.Usage(), "too few arguments")
 	case v.Max >= 0 && n > v.Max:
+		if v.Surplus != nil {
+			if err := v.Surplus(c); err != nil {
+				return err
+			}
+		}
 		return clierr.Usagef("usage: "+c.Usage(), "too many arguments: %q", c.Args().Slice()[v.Max])
 	}
 	if bad := c.String(badTimeoutFlag); bad != "" {
