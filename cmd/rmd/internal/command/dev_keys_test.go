@@ -98,6 +98,9 @@ func TestDevKeys(t *testing.T) {
 	x.press("n")
 	x.await(`sim-04 has no power`)
 	x.await(`, 3 of \d nodes alive`)
+	x.press("b") // its message takes the place of the other
+	x.await(`all replicas run`)
+	x.await(`nodes +sim-04 off`)
 	x.press("n")
 	x.await(`, 4 of 4 nodes alive`)
 	x.press("j")

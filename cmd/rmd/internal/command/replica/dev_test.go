@@ -81,7 +81,7 @@ func TestDevFitsTerminal(t *testing.T) {
 	large.cluster.Totals.Ended, large.note = 12_345_678,
 		"sim-04 has no power: lost after 10s without a heartbeat; n: power on"
 	large.job = &devJob{queue: "root.train", id: "application_1_1", began: true, ended: true, waited: 99 * time.Hour}
-	large.cluster.Verdict.Status = "not-initialized"
+	large.cluster.Verdict.Status, large.down = "not-initialized", "sim-04"
 	large.replicas = "rm1 starts  rm2 starts  rm3 starts  rm4  rm5  rm6  rm7 leader"
 	page.pages = []string{"http://127.0.0.1:28088/ui/", "http://127.0.0.1:28188/ui/", "http://127.0.0.1:28288/ui/",
 		"bin/rmd cluster status --addr 127.0.0.1:28088", "bin/rmd app list --addr 127.0.0.1:28088",
@@ -98,6 +98,9 @@ func TestDevFitsTerminal(t *testing.T) {
 			}
 			if p.rows >= 20 && len(p.pages) == 0 && !strings.Contains(text, "reservations ") {
 				t.Errorf("%s: %d lines do not say how many reservations there are:\n%s", name, p.rows, text)
+			}
+			if p.rows >= 12 && strings.Contains(text, "\nnodes         sim-04 off\n") != (p.down != "") {
+				t.Errorf("%s: %d lines do not say which node is off:\n%s", name, p.rows, text)
 			}
 			if p.rows >= 10 && (!strings.HasSuffix(text, " quit") || !strings.Contains(text, "\nkill -9")) {
 				t.Errorf("%s: %d lines are without the kill or the keys:\n%s", name, p.rows, text)

@@ -192,6 +192,7 @@ type picture struct {
 	queues       api.Queues
 	reservations api.Reservations
 	replicas     string // what each of them is
+	down         string // a node without power, or ""
 	work         workload.Progress
 	started      string
 	note         string
@@ -216,7 +217,7 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 			return p, err
 		}
 	}
-	p.replicas = s.d.replicas.line(p.cluster)
+	p.replicas, p.down = s.d.replicas.line(p.cluster), s.down
 	s.mu.Lock()
 	p.job = s.job
 	s.mu.Unlock()
@@ -366,6 +367,9 @@ func (p *picture) head() (out rows) {
 	v := p.cluster.Verdict
 	out.add(rankVital, fmt.Sprintf("%s   leader %s (term %d)   %d of %d in step  can lose %d  up %s", v.Status,
 		dash(p.cluster.Leader), p.cluster.Term, v.InStep, len(p.cluster.Members), v.CanLose, output.Span(p.up)), "replicas      "+p.replicas)
+	if p.down != "" {
+		out.add(rankVital, "nodes         "+p.down+" off")
+	}
 	out.add(rankBlank, "")
 	return out
 }
