@@ -1,5 +1,7 @@
 package api
 
+import "fmt"
+
 // Health answers /v1/health, /v1/ready and /v1/leader.
 type Health struct {
 	Status  string `json:"status"` // ok, or the code of a problem
@@ -96,6 +98,20 @@ type Failover struct {
 	Term      uint64  `json:"term"`
 	OldLeader string  `json:"old_leader,omitempty"`
 	NewLeader string  `json:"new_leader,omitempty"`
+}
+
+// Text describes the election for people. The same replica may lead again, after it was without a
+// majority.
+func (f Failover) Text() string {
+	text := f.NewLeader + " leads"
+	switch f.OldLeader {
+	case "":
+	case f.NewLeader:
+		text += " again"
+	default:
+		text += " in place of " + f.OldLeader
+	}
+	return fmt.Sprintf("%s, %.0f ms without a leader", text, f.Millis)
 }
 
 // Totals counts the contents of the replicated state.

@@ -10,7 +10,6 @@ import (
 	"rmd/internal/bytesize"
 	"rmd/internal/thousands"
 	"rmd/transport/http/ui/format"
-	"rmd/transport/http/ui/plots"
 )
 
 // parse parses the templates of each page together with the shared ones. In forms, mark stands in
@@ -41,7 +40,7 @@ var functions = template.FuncMap{
 	"plural": thousands.Count, "stale": staleness,
 	"dict": dict, "containerShort": format.ContainerShort, "bytes": bytesize.Format, "tone": format.Tone,
 	"kinds": format.KindsOf, "safeURL": format.WebURL, "hex": format.ShortDigest, "equal": format.Equality,
-	"attempt": format.AttemptNumber, "about": format.About, "took": format.Took, "change": plots.ChangeText,
+	"attempt": format.AttemptNumber, "about": format.About, "took": format.Took, "change": api.Failover.Text,
 	"part": func(share float64) string { return format.Percent(share * 100) },
 }
 

@@ -2,7 +2,6 @@
 package plots
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -61,7 +60,7 @@ func OfHour(h *api.History, present func() (api.HistorySample, bool), at time.Ti
 	for i := len(h.LeaderChanges) - 1; i >= 0; i-- {
 		f := h.LeaderChanges[i]
 		p.marks = append(p.marks, plot.Mark{At: float64(f.AtMillis) - f.Millis, Until: float64(f.AtMillis),
-			Text: clockText(f.AtMillis) + " UTC: " + ChangeText(f)})
+			Text: clockText(f.AtMillis) + " UTC: " + f.Text()})
 		if len(d.Changes) < changesTold {
 			d.Changes = append(d.Changes, f)
 		}
@@ -87,15 +86,6 @@ func OfHour(h *api.History, present func() (api.HistorySample, bool), at time.Ti
 			func(s *api.HistorySample) float64 { return float64(*s.EmptyNodes) }))
 	}
 	return d
-}
-
-// ChangeText describes a change of the leader.
-func ChangeText(f api.Failover) string {
-	text := f.NewLeader + " leads in place of " + f.OldLeader
-	if f.NewLeader == f.OldLeader {
-		text = f.NewLeader + " leads again"
-	}
-	return fmt.Sprintf("%s, %.0f ms without a leader", text, f.Millis)
 }
 
 func clockText(millis int64) string { return time.UnixMilli(millis).UTC().Format("15:04:05") }

@@ -167,8 +167,7 @@ func verdictLine(d api.Cluster) string {
 		line += "\n" + v.Text
 	}
 	if f := d.LastFailover; f != nil && f.Millis > 0 {
-		line += fmt.Sprintf("\nlast failover %s: %s to %s in %.0f ms", output.Time(f.AtMillis), verb.StateText(f.OldLeader),
-			f.NewLeader, f.Millis)
+		line += fmt.Sprintf("\nlast election %s: %s", output.Time(f.AtMillis), f.Text())
 	}
 	return line
 }
