@@ -287,6 +287,50 @@ func TestEveryRefusalIsTold(t *testing.T) {
 	}
 }
 
+// TestEveryChangeTakesYes finds the commands that change something by the requests that they send, and
+// checks that all of them take --yes, so that a script can add it to each.
+func TestEveryChangeTakesYes(t *testing.T) {
+	changed := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asks := r.Method == http.MethodGet || strings.HasSuffix(r.URL.Path, ":place") ||
+			strings.HasSuffix(r.URL.Path, ":preview") || r.URL.Path == "/v1/whatif"
+		if !asks {
+			changed++
+		}
+		w.WriteHeader(http.StatusConflict)
+		_ = json.NewEncoder(w).Encode(api.Error{Code: "REFUSED", Message: r.Method})
+	}))
+	defer s.Close()
+	env := map[string]string{"RMD_ADDR": s.URL}
+	changes := []string{"access certificate create", "access certificate revoke", "autopilot set", "conf set", "import zk",
+		"init", "queue adopt"} // these read first, or call no cluster
+	for _, line := range calls {
+		line = strings.ReplaceAll(line, "FILE", filepath.Join(t.TempDir(), "f"))
+		line = strings.ReplaceAll(line, "QUEUES", queueFile(t))
+		changed = 0
+		if rmd(t, env, strings.Fields(line)...); changed > 0 {
+			changes = append(changes, line)
+		}
+	}
+	if len(changes) < 30 {
+		t.Errorf("only %d commands that change something: %q", len(changes), changes)
+	}
+	app := newApp(&verb.Program{})
+	for _, line := range changes {
+		for _, flag := range []string{"--yes", "-y"} {
+			if _, err := argparse.Arrange(app, append(strings.Fields("rmd "+line), flag)); err != nil {
+				t.Errorf("rmd %s %s: %v", line, flag, err)
+			}
+		}
+	}
+	for line, says := range map[string]string{"conf set": "accepted, as in the commands that ask",
+		"queue start": "accepted, as in the commands that ask", "queue stop": "do not ask for confirmation"} {
+		if r := rmd(t, nil, append(strings.Fields(line), "--help")...); !strings.Contains(r.out, says) {
+			t.Errorf("the help of rmd %s does not say %q: %s", line, says, r.out)
+		}
+	}
+}
+
 // TestTerminalEscapesRemoved checks that control characters in names, diagnostics and errors of
 // other users do not reach the terminal.
 func TestTerminalEscapesRemoved(t *testing.T) {

@@ -56,6 +56,7 @@ func accessCreate() verb.Verb {
 			&cli.BoolFlag{Name: "replace", Usage: "give an existing token a new secret, role and expiry"},
 			&cli.BoolFlag{Name: "force", Usage: "even if no remaining token can change access"},
 		},
+		Changes:  true,
 		Examples: []string{"(umask 077; rmd access token create --name ci --role submit --ttl 24h > token)"},
 		Run: func(c *verb.Call) error {
 			role, err := role(c)
@@ -128,6 +129,7 @@ func accessRevoke() verb.Verb {
 		Name: "revoke", Usage: "revoke an access token; it becomes invalid at once", Args: "NAME", Min: 1, Max: 1,
 		Long:     "After you revoke the last token, any program on the replicas' own machines may change everything again.",
 		Flags:    []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "even if no remaining token can change access"}},
+		Changes:  true,
 		Examples: []string{"rmd access token revoke ci"},
 		Complete: []verb.Source{verb.AccessTokens},
 		Run: func(c *verb.Call) error {
@@ -199,6 +201,7 @@ func accessCertificate() verb.Verb {
 			&cli.StringFlag{Name: "cluster", Usage: "name of the cluster", Value: "rmd"},
 			verb.SpanFlag("ttl", "validity; at most ten years", CertificateTTL),
 		},
+		Changes:  true,
 		Examples: []string{"rmd access certificate create --name ann --role operator --dir /etc/rmd"},
 		Run: func(c *verb.Call) error {
 			role, err := role(c)

@@ -42,6 +42,7 @@ func revokeCertificate() verb.Verb {
 		Args: "FILE|SERIAL", Min: 1, Max: 1,
 		Long:     "It adds the certificate to the revocation list crl.pem beside ca.pem and signs the list with the CA. Copy crl.pem to the directory of tls.ca on every replica. A replica reads it within 10 seconds, or on SIGHUP, and closes connections that use the certificate.",
 		Flags:    []cli.Flag{authorityFlag()},
+		Changes:  true,
 		Examples: []string{"rmd access certificate revoke --dir /etc/rmd ann.pem"},
 		Run: func(c *verb.Call) error {
 			ca, dir, err := authority(c, "")

@@ -52,6 +52,7 @@ func settingFacts(doc []byte) []output.Fact {
 
 func autopilotSet() verb.Verb {
 	return verb.Verb{Name: "set", Usage: "change settings", Args: "NAME=VALUE…", Min: 1, Max: -1,
+		Changes:  true,
 		Examples: []string{"rmd autopilot set min_quorum=3"},
 		Complete: []verb.Source{verb.Fixed(verb.Assigned(verb.PlainWords(verb.Sorted(autopilotSettings)...)))},
 		Run: func(c *verb.Call) error {

@@ -284,6 +284,7 @@ func judgeDigests(d api.Verify) error {
 func clusterTransfer() verb.Verb {
 	return verb.Verb{Name: "transfer", Usage: "transfer leadership to a replica, by default to the best one",
 		Args: "[ID]", Max: 1,
+		Changes:  true,
 		Examples: []string{"rmd cluster transfer", "rmd cluster transfer rm2"},
 		Complete: []verb.Source{verb.Replicas},
 		Run: func(c *verb.Call) error {

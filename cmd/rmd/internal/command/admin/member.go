@@ -30,6 +30,7 @@ func clusterInit() verb.Verb {
 			&cli.StringFlag{Name: "cluster-id", Usage: "id of the new cluster", DefaultText: "random"},
 			verb.DryRunFlag(),
 		},
+		Changes:  true,
 		Examples: []string{"rmd cluster init --addr rm1:8088 --queues capacity-scheduler.xml"},
 		Run: func(c *verb.Call) error {
 			cl, err := c.SingleClient()
@@ -67,6 +68,7 @@ func tokenCreate() verb.Verb {
 				verb.PlainWords("voter", "nonvoter")...),
 			verb.SpanFlag("ttl", "validity; at most 24h", time.Hour),
 		},
+		Changes:  true,
 		Examples: []string{"(umask 077; rmd cluster token create --ttl 1h > token)"},
 		Run: func(c *verb.Call) error {
 			role := c.String("role")
@@ -103,6 +105,7 @@ func clusterJoin() verb.Verb {
 				Usage: "wait until the replica has caught up and, with a token for a voter, votes; at most 5m"},
 			verb.DryRunFlag(),
 		},
+		Changes:  true,
 		Examples: []string{"rmd cluster join 10.0.0.11:8034 --token-file token --addr https://rm4:8090"},
 		Run: func(c *verb.Call) error {
 			token, err := token(c)
@@ -195,8 +198,8 @@ func token(c *verb.Call) (string, error) {
 
 // memberChange returns the command that promotes or demotes a replica.
 func memberChange(op string) verb.Verb {
-	v := verb.Verb{Name: op, Args: "ID", Min: 1, Max: 1, Examples: []string{"rmd cluster " + op + " rm4"},
-		Complete: []verb.Source{verb.Replicas}}
+	v := verb.Verb{Name: op, Args: "ID", Min: 1, Max: 1, Changes: true,
+		Examples: []string{"rmd cluster " + op + " rm4"}, Complete: []verb.Source{verb.Replicas}}
 	done := "is a voter now"
 	v.Usage = "make a non-voter a voter"
 	if op == "promote" {

@@ -206,8 +206,9 @@ func replaceConf(c *verb.Call, path string) error {
 func confSet() verb.Verb {
 	return verb.Verb{
 		Name: "set", Usage: "change keys; KEY= deletes a key", Args: "KEY=VALUE…", Min: 1, Max: -1,
-		Flags: append(ApplyFlags(), allowFlag()),
-		Long:  "A KEY that begins with root. stands for yarn.scheduler.capacity.root.…",
+		Flags:   append(ApplyFlags(), allowFlag()),
+		Long:    "A KEY that begins with root. stands for yarn.scheduler.capacity.root.…",
+		Changes: true,
 		Examples: []string{"rmd conf set root.train.capacity=40 root.batch.capacity=10 -m \"more for train\"",
 			"rmd conf set root.batch.maximum-capacity= --dry-run"},
 		Complete: []verb.Source{verb.ConfKeysAssigned},

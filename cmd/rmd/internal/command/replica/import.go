@@ -58,6 +58,7 @@ func importZK() verb.Verb {
 				Usage: "leave out what cannot be taken, by the name that the refusal gives; repeatable"},
 			verb.DryRunFlag(),
 		},
+		Changes:  true,
 		Examples: []string{"rmd import zk --config /etc/rmd/rmd.yaml --dry-run"},
 		Run:      runImportZK,
 	}

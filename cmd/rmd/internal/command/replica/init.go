@@ -46,6 +46,7 @@ func InitVerb() verb.Verb {
 			&cli.BoolFlag{Name: "tls", Usage: "create a certificate for the replica, and a CA unless one exists"},
 			&cli.StringSliceFlag{Name: "host", Usage: "additional name or address in the certificate"},
 		},
+		Changes: true,
 		Examples: []string{"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls",
 			"rmd init --replicas rm1=a.example.com,rm2=b.example.com,rm3=c.example.com --tls --kerberos EXAMPLE.COM",
 			"rmd init --cluster try --replicas rm1=127.0.0.1:9088,rm2=127.0.0.1:9188,rm3=127.0.0.1:9288",

@@ -37,6 +37,7 @@ func shadowStart() verb.Verb {
 		Long: "Runs a file of queues, or the current configuration with some keys changed, on what happens in the cluster. A follower does so, on a copy of its state: " +
 			"nothing is written to the log, and nobody gets a container of it. Of several addresses it takes the first whose replica does not lead. " +
 			"A KEY that begins with root. stands for yarn.scheduler.capacity.root.…; KEY= deletes a key.",
+		Changes: true,
 		Examples: []string{"rmd shadow start capacity-scheduler.xml",
 			"rmd shadow start root.train.capacity=40 root.batch.capacity=10 --behind 1h"},
 		Complete: []verb.Source{verb.KeysAssignedOrFiles},
@@ -71,6 +72,7 @@ func shadowReport() verb.Verb {
 
 func shadowStop() verb.Verb {
 	return verb.Verb{Name: "stop", Usage: "end the shadow, and show its last report",
+		Changes:  true,
 		Examples: []string{"rmd shadow stop"},
 		Run: func(c *verb.Call) error {
 			cl, _, err := shadowReplica(c, c.Ctx())

@@ -13,8 +13,14 @@ import (
 )
 
 // YesFlag is the flag of destructive commands.
-func YesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask for confirmation"}
+func YesFlag() cli.Flag { return yesFlag("do not ask for confirmation") }
+
+// acceptedYes is the same flag of a command that changes something and never asks, so that a script
+// can add it to every change.
+func acceptedYes() cli.Flag { return yesFlag("accepted, as in the commands that ask") }
+
+func yesFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: usage}
 }
 
 // Confirm asks the user before a destructive change. On a terminal the user has to type the word,

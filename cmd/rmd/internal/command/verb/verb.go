@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type Verb struct {
 	Min, Max int    // number of arguments; Max < 0: any number
 	Long     string
 	Flags    []cli.Flag
+	Changes  bool     // it changes something, and takes --yes even if it never asks
 	Examples []string // for the help and the manual page
 	Complete []Source // of each argument; the last one repeats if Max < 0
 	Hidden   bool
@@ -35,6 +37,9 @@ type Verb struct {
 func (p *Program) Command(v Verb) *cli.Command {
 	if v.subs != nil {
 		return p.noun(v)
+	}
+	if v.Changes && flagNamed(v.Flags, "yes") == nil {
+		v.Flags = append(slices.Clip(v.Flags), acceptedYes())
 	}
 	c := &cli.Command{
 		Name: v.Name, Aliases: v.Aliases, Usage: v.Usage, ArgsUsage: v.Args, Description: v.Long,

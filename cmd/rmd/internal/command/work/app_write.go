@@ -40,6 +40,7 @@ func appSubmit() verb.Verb {
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "context", Usage: "file with the launch context of the AM"}),
 			&cli.BoolFlag{Name: "dry-run", Usage: "change nothing; predict the result"},
 		},
+		Changes: true,
 		Examples: []string{"rmd app submit --queue root.batch --name nightly",
 			"rmd app submit --queue root.train --am 4GiB,2vc --dry-run"},
 		Run: runSubmit,
@@ -236,6 +237,7 @@ func killAll(c *verb.Call, cl *client.Client, ids []string) error {
 
 func appMove() verb.Verb {
 	return verb.Verb{Name: "move", Usage: "move an application to another leaf queue", Args: "ID QUEUE", Min: 2, Max: 2,
+		Changes:  true,
 		Examples: []string{"rmd app move application_1780000000000_0107 root.adhoc"},
 		Complete: []verb.Source{verb.LiveApps, verb.LeafQueues},
 		Run: func(c *verb.Call) error {
@@ -250,6 +252,7 @@ func appMove() verb.Verb {
 func appGang() verb.Verb {
 	return verb.Verb{Name: "gang", Usage: "declare containers that start together or not at all, or \"none\"",
 		Args: "ID GANG", Min: 2, Max: 2,
+		Changes:  true,
 		Examples: []string{"rmd app gang application_1780000000000_0107 priority=1,count=4,rack=one"},
 		Complete: []verb.Source{verb.LiveApps},
 		Run: func(c *verb.Call) error {
@@ -264,6 +267,7 @@ func appGang() verb.Verb {
 
 func appPriority() verb.Verb {
 	return verb.Verb{Name: "priority", Usage: "change an application's priority", Args: "ID PRIORITY", Min: 2, Max: 2,
+		Changes:  true,
 		Examples: []string{"rmd app priority application_1780000000000_0107 5"},
 		Complete: []verb.Source{verb.LiveApps},
 		Run: func(c *verb.Call) error {

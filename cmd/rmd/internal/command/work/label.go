@@ -238,6 +238,7 @@ func labelAdd() verb.Verb {
 			&cli.BoolFlag{Name: "change", Usage: "change the exclusivity of labels that exist"},
 			verb.DryRunFlag(),
 		},
+		Changes:  true,
 		Examples: []string{"rmd label add gpu", "rmd label add spot --non-exclusive"},
 		Run: func(c *verb.Call) error {
 			exclusive, names := !c.Bool("non-exclusive"), c.Args().Slice()
@@ -286,6 +287,7 @@ func labelMap() verb.Verb {
 			&cli.BoolFlag{Name: "known-only", Usage: "refuse hosts that never registered"},
 			verb.DryRunFlag(),
 		},
+		Changes: true,
 		Examples: []string{"rmd label map worker-1=gpu worker-2:8041=gpu", "rmd label map worker-1= --dry-run",
 			"rmd label map --label gpu --file nodes.txt"},
 		Complete: []verb.Source{verb.NodesAssigned},

@@ -305,6 +305,7 @@ func nodeForget() verb.Verb {
 func nodeResource() verb.Verb {
 	return verb.Verb{Name: "resource", Usage: "set the total resources of a node", Args: "ID RESOURCE", Min: 2, Max: 2,
 		Long:     "RESOURCE is the whole total, for example 384GiB,96vc,8gpu or memory-mb=393216,vcores=96,yarn.io/gpu=8.\nOf a kind that it does not name the node has nothing.",
+		Changes:  true,
 		Examples: []string{"rmd node resource sim-03:45454 memory-mb=393216,vcores=96,gpu=8"},
 		Complete: []verb.Source{verb.Nodes},
 		Run: func(c *verb.Call) error {

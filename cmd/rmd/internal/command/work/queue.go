@@ -168,7 +168,7 @@ func queueFacts(q api.Queue) []output.Fact {
 
 func queueState(name, usage string) verb.Verb {
 	long := "The state lasts until the opposite command, or until a new configuration states the queue's state."
-	v := verb.Verb{Name: name, Usage: usage, Long: long, Args: "QUEUE", Min: 1, Max: 1,
+	v := verb.Verb{Name: name, Usage: usage, Long: long, Args: "QUEUE", Min: 1, Max: 1, Changes: true,
 		Examples: []string{"rmd queue " + name + " root.adhoc"}, Complete: []verb.Source{verb.Queues},
 		Run: func(c *verb.Call) error {
 			if name == "stop" && c.Arg(0) == "root" {
@@ -191,6 +191,7 @@ func queueAdopt() verb.Verb {
 		"Dynamic queues above it are adopted with it; those below it stay dynamic."
 	return verb.Verb{Name: "adopt", Usage: "make a dynamic queue one of the configuration", Long: long, Args: "QUEUE",
 		Min: 1, Max: 1, Flags: conf.ApplyFlags(),
+		Changes:  true,
 		Examples: []string{"rmd queue adopt root.users.ann --dry-run", "rmd queue adopt root.users.ann"},
 		Run: func(c *verb.Call) error {
 			cl, err := c.Client()
