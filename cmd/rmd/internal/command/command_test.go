@@ -772,6 +772,10 @@ func TestInitReplicasOfSeveralMachines(t *testing.T) {
 			t.Errorf("after rmd init, Stat(%s) = %+v, %v; want mode %s apart from the bits 055", name, info, err, mode)
 		}
 	}
+	if want := "every user of a replica's machine can change everything:\n" +
+		"(umask 077; rmd access token create -q --role admin --name admin > admin.token)\n"; !strings.HasSuffix(r.err, want) {
+		t.Errorf("the next steps do not end with the first token: %s", r.err)
+	}
 	if unit, err := os.ReadFile("prod/rm3/rmd.service"); err != nil || !bytes.Equal(unit, contrib.Unit) {
 		t.Errorf("the unit file: %v", err)
 	}

@@ -366,6 +366,10 @@ func showReplicas(c *verb.Call, f *clusterFiles, dir, abs string) error {
 	c.PrintMessage("The replicas create the cluster when all of them run. To administer it, source %s, which has:",
 		filepath.Join(abs, environmentFile))
 	c.PrintMessage("%s", strings.Join(f.environment(abs), "\n"))
+	if f.tls {
+		c.PrintMessage("Then make the first token; until there is one, every user of a replica's machine can change everything:")
+		c.PrintMessage("(umask 077; %s > admin.token)", firstToken)
+	}
 	for _, r := range f.replicas {
 		if _, err := fmt.Fprintln(c.Program.Out, filepath.Join(dir, r.id)); err != nil {
 			return err
@@ -373,6 +377,9 @@ func showReplicas(c *verb.Call, f *clusterFiles, dir, abs string) error {
 	}
 	return nil
 }
+
+// firstToken is the command that makes the first access token.
+const firstToken = "rmd access token create -q --role admin --name " + administrator
 
 // showReplica says what to do with the directory of a replica.
 func (f *clusterFiles) showReplica(c *verb.Call, dir string, r replicaHost) {
