@@ -111,11 +111,23 @@ func hostOf(text string) (string, error) {
 		return ip.Unmap().String(), nil
 	}
 	name := strings.ToLower(text)
-	// The last condition refuses 10.0.0.300, which is not an address.
-	if len(name) < 254 && hostName.MatchString(name) && strings.Trim(name, "0123456789.") != "" {
+	if len(name) < 254 && hostName.MatchString(name) && !mistyped(name) {
 		return name, nil
 	}
 	return "", fmt.Errorf("%q is neither an address nor a host name", text)
+}
+
+// mistyped reports whether a host name can only be an address with a fault: 10.0.0.300, or 10.0.0.x, which
+// has at least three numbers and at most one other label. 10.0.0.11.nip.io is a host name.
+func mistyped(name string) bool {
+	labels := strings.Split(name, ".")
+	numbers := 0
+	for _, label := range labels {
+		if strings.Trim(label, "0123456789") == "" {
+			numbers++
+		}
+	}
+	return numbers == len(labels) || numbers >= 3 && len(labels)-numbers == 1
 }
 
 func isAddress(host string) bool { return net.ParseIP(host) != nil }
