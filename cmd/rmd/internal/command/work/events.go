@@ -19,6 +19,7 @@ import (
 	"rmd/cmd/internal/output"
 	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/fsm/event"
+	"rmd/internal/thousands"
 )
 
 // EventsVerb returns the command that shows events.
@@ -43,7 +44,7 @@ func EventsVerb() verb.Verb {
 		},
 		Long: "Each line is one event: time, log index, kind, subject, and after \"because\" the cause " +
 			"of the decision. On a terminal that is too narrow, lines below the kind continue it, except with -o wide. " +
-			"--why=false omits causes. A busy replica gives only some causes.\n" +
+			"A field of more than 120 characters is cut, except with -o wide and in documents. --why=false omits causes. A busy replica gives only some causes.\n" +
 			"With --follow it shows decisions only: what was granted, reserved, preempted, submitted, ended or changed. --decisions=false also shows reports, such as heartbeats.\n" +
 			"Only -o wide shows events that merely advance the clock.\n" +
 			"-o jsonl prints one line for each log entry.\n" +
@@ -348,7 +349,7 @@ func printBatch(c *verb.Call, b api.EventBatch) error {
 		if c.Format() == output.Wide {
 			w = 0
 		}
-		line := eventLine(fmt.Sprintf("%s  %-8d ", clockText(b.NowMillis), b.Index), v, w)
+		line := eventLine(fmt.Sprintf("%s  %-8d ", clockText(b.NowMillis), b.Index), v, w, c.Format() == output.Wide)
 		if _, err := fmt.Fprintln(c.Program.Out, line); err != nil {
 			return err
 		}
@@ -358,8 +359,8 @@ func printBatch(c *verb.Call, b api.EventBatch) error {
 
 // eventLine returns an event after its time and index. If it is longer than most, lines below its kind
 // continue it, and its cause begins a line.
-func eventLine(head string, v api.Event, most int) string {
-	parts, because := eventParts(v)
+func eventLine(head string, v api.Event, most int, whole bool) string {
+	parts, because := eventParts(v, whole)
 	line := head + strings.TrimSuffix(strings.Join(parts, "  ")+"  "+because, "  ")
 	if most == 0 || utf8.RuneCountInString(line) <= most {
 		return line
@@ -400,7 +401,7 @@ func wrap(text string, most int) []string {
 
 // eventParts returns the kind of an event, its objects and its other fields with their names, and the
 // cause.
-func eventParts(v api.Event) (parts []string, because string) {
+func eventParts(v api.Event, whole bool) (parts []string, because string) {
 	parts = append(parts, v.Kind)
 	for _, word := range []string{v.Reservation, v.Container, v.App, v.Node, v.Queue} {
 		if word != "" && !(word == v.App && v.Container != "") {
@@ -411,13 +412,23 @@ func eventParts(v api.Event) (parts []string, because string) {
 		if name == "node_number" && v.Node != "" || name == "number" && v.Container != "" {
 			continue // the objects say it
 		}
-		parts = append(parts, output.Printable(name+"="+fieldText(v.Data[name])))
+		text := fieldText(v.Data[name])
+		if r := []rune(text); len(r) > fieldMost && !whole {
+			text = string(r[:fieldMost-1]) + "…"
+			if list, ok := v.Data[name].([]any); ok {
+				text = thousands.Count(len(list), "value") + ": " + text
+			}
+		}
+		parts = append(parts, output.Printable(name+"="+text))
 	}
 	if v.Because != nil {
 		because = output.Printable(fmt.Sprintf("because %s: %s", v.Because.Reason, v.Because.Text))
 	}
 	return parts, because
 }
+
+// fieldMost is the width of a field in a table. The configuration of the queues has thousands of characters.
+const fieldMost = 120
 
 // fieldText returns a value of a field, and a resource as tables show it.
 func fieldText(v any) string {

@@ -1,8 +1,10 @@
 package work
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"rmd/api"
 )
@@ -26,17 +28,36 @@ func TestEventOnTerminal(t *testing.T) {
 		"guarantee and alone wanted something; it asks",
 		"17 GiB · 5 vc · 1 gpu, sim-03:45454 had",
 		"174 GiB · 36 vc · 4 gpu free"}, indent)
-	if got := eventLine(head, v, 80); got != want {
+	if got := eventLine(head, v, 80, false); got != want {
 		t.Errorf("at 80 columns:\n%s\nwant:\n%s", got, want)
 	}
-	if got := eventLine(head, v, 0); strings.Contains(got, "\n") || !strings.HasSuffix(got, "  because FIRST_IN_LINE: "+v.Because.Text) {
+	if got := eventLine(head, v, 0, false); strings.Contains(got, "\n") || !strings.HasSuffix(got, "  because FIRST_IN_LINE: "+v.Because.Text) {
 		t.Errorf("in a pipe: %s", got)
 	}
 	v = api.Event{Kind: "ContainerCompleted", Container: v.Container, Queue: v.Queue, Data: map[string]any{"exit_status": 0}}
-	if got := eventLine(head, v, 80); got != head+"ContainerCompleted"+indent+v.Container+"  root.online"+indent+"exit_status=0" {
+	if got := eventLine(head, v, 80, false); got != head+"ContainerCompleted"+indent+v.Container+"  root.online"+indent+"exit_status=0" {
 		t.Errorf("without a cause:\n%s", got)
 	}
-	if got := eventLine(head, api.Event{Kind: "TimeAdvanced"}, 80); got != head+"TimeAdvanced" {
+	if got := eventLine(head, api.Event{Kind: "TimeAdvanced"}, 80, false); got != head+"TimeAdvanced" {
 		t.Errorf("a short event: %q", got)
+	}
+}
+
+// TestEventCutsLongFields checks that a configuration of many keys does not hide the events around it.
+func TestEventCutsLongFields(t *testing.T) {
+	var keys []any
+	for i := range 57 {
+		keys = append(keys, map[string]any{"name": fmt.Sprintf("yarn.scheduler.capacity.root.q%d.capacity", i), "value": "5"})
+	}
+	v := api.Event{Kind: "QueuesConfigured", Data: map[string]any{"version": 3, "author": "ann", "properties": keys,
+		"kinds": []any{"memory-mb", "vcores"}, "comment": strings.Repeat("word ", 40)}}
+	got := eventLine("", v, 0, false)
+	if !strings.Contains(got, `properties=57 values: [{"name":"yarn.scheduler.capacity.root.q0.capacity"`) ||
+		!strings.Contains(got, "…  version=3") || !strings.Contains(got, `author=ann  comment=word word`) ||
+		!strings.Contains(got, `kinds=["memory-mb","vcores"]`) || utf8.RuneCountInString(got) > 400 {
+		t.Errorf("%d characters: %s", utf8.RuneCountInString(got), got)
+	}
+	if got := eventLine("", v, 0, true); !strings.Contains(got, "root.q56.capacity") || strings.Contains(got, "…") {
+		t.Errorf("with -o wide: %s", got)
 	}
 }
