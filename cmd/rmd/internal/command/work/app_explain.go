@@ -66,7 +66,7 @@ func writeExplanation(w io.Writer, x api.Explanation, starts string, width int) 
 		l.Line("starts", "%s", starts)
 	}
 	verb.List(l, "asks", x.Asks, askText)
-	verb.List(l, "limits", x.Limits, limitText)
+	verb.List(l, "limits", x.Limits, func(m api.ExplainedLimit) string { return limitText(m, x.Text) })
 	verb.List(l, "nodes", x.Nodes, nodesText)
 	explainReservations(l, x)
 	explainPreemption(l, x.Preemption)
@@ -113,9 +113,11 @@ func askText(a api.ExplainedAsk) string {
 	return s
 }
 
-func limitText(m api.ExplainedLimit) string {
+// limitText returns a limit. It leaves out by how much the next ask would exceed it if the text of the
+// reason says so.
+func limitText(m api.ExplainedLimit, reason string) string {
 	state := map[bool]string{true: "at its limit", false: "ok"}[m.Binds]
-	if m.Over != "" {
+	if m.Over != "" && !strings.Contains(reason, m.Over) {
 		state += ": with it " + m.Over
 	}
 	return fmt.Sprintf("%s: %s of %s, %s", m.Name, m.Used, m.Most, state)

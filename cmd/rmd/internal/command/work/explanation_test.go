@@ -64,3 +64,21 @@ func TestExplanationShowsEveryField(t *testing.T) {
 		t.Errorf("folding loses words:\n%s", b.String())
 	}
 }
+
+// TestLimitsDoNotRepeatTheReason checks that the limits say only what the reason does not say.
+func TestLimitsDoNotRepeatTheReason(t *testing.T) {
+	x := api.Explanation{State: "ACCEPTED", Queue: "root.a", Reason: "AM_LIMIT_QUEUE",
+		Text: "its AM needs 4 GiB; the AMs of root.a use 4 GiB of 4 GiB; with it memory would be 8 GiB of 4 GiB",
+		Limits: []api.ExplainedLimit{
+			{Name: "AM share of queue", Used: "4 GiB", Most: "4 GiB", Binds: true, Over: "memory would be 8 GiB of 4 GiB"},
+			{Name: "AM share of user", Used: "4 GiB", Most: "6 GiB", Binds: true, Over: "memory would be 8 GiB of 6 GiB"}}}
+	var b bytes.Buffer
+	if err := writeExplanation(&b, x, "", 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); strings.Count(got, "memory would be 8 GiB of 4 GiB") != 1 ||
+		!strings.Contains(got, "AM share of queue: 4 GiB of 4 GiB, at its limit\n") ||
+		!strings.Contains(got, "AM share of user: 4 GiB of 6 GiB, at its limit: with it memory would be 8 GiB of 6 GiB\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
