@@ -209,6 +209,19 @@ func TestNumberFlags(t *testing.T) {
 	}
 }
 
+// TestHelpBeginsWithDailyCommands checks the order of the groups in the help.
+func TestHelpBeginsWithDailyCommands(t *testing.T) {
+	var groups []string
+	for line := range strings.Lines(rmd(t, nil, "--help").out) {
+		if name := strings.TrimSpace(line); strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ") {
+			groups = append(groups, name)
+		}
+	}
+	if want := []string{"Scheduling", "Run", "Cluster", "Offline", "Other"}; !slices.Equal(groups, want) {
+		t.Errorf("rmd --help has the groups %q, want %q", groups, want)
+	}
+}
+
 const anApp = "application_1780000000000_0107"
 
 // calls are command lines that call a cluster, each as short as possible.

@@ -124,15 +124,17 @@ func codeOf(err error) int {
 	return exitcode.Failure
 }
 
-// appHelp lists the groups in the order of the alphabet, but those that run something first.
+// appHelp lists the groups in the order of the alphabet, but the commands of every day first, and then
+// those that run something.
 const appHelp = `{{define "group"}}{{if .Name}}
   {{.Name}}{{end}}{{range .VisibleCommands}}
     {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}{{end}}{{.Name}}: {{.Usage}}
 
 Usage: rmd COMMAND [ARGUMENTS] [FLAGS]     (flags may come anywhere)
 
-Commands:{{range .VisibleCategories}}{{if eq .Name "Run"}}{{template "group" .}}{{end}}{{end -}}
-{{range .VisibleCategories}}{{if ne .Name "Run"}}{{template "group" .}}{{end}}{{end}}
+Commands:{{range .VisibleCategories}}{{if eq .Name "Scheduling"}}{{template "group" .}}{{end}}{{end -}}
+{{range .VisibleCategories}}{{if eq .Name "Run"}}{{template "group" .}}{{end}}{{end -}}
+{{range .VisibleCategories}}{{if and (ne .Name "Run") (ne .Name "Scheduling")}}{{template "group" .}}{{end}}{{end}}
 
 Flags of every command:
    {{range .VisibleFlags}}{{.}}
