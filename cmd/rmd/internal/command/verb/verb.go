@@ -168,7 +168,11 @@ func (c *Call) ClientOf(addrs []string) (*client.Client, error) {
 	cfg.Timeout, cfg.Stale, cfg.Version = c.Span("timeout"), c.Bool("stale"), c.Program.Version
 	cfg.Read = c.tellAge
 	cfg.Waits = func(all []client.Standing) {
-		lines := []string{fmt.Sprintf("no replica leads now; waiting, at most %s:", cfg.Timeout)}
+		hint := ""
+		if flagNamed(c.Command.Flags, "yes") == nil && !cfg.Stale { // it reads
+			hint = "; --stale shows what a replica knew last"
+		}
+		lines := []string{fmt.Sprintf("no replica leads now; waiting, at most %s%s:", cfg.Timeout, hint)}
 		for _, s := range all {
 			lines = append(lines, s.String())
 		}
