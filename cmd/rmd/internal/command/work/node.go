@@ -142,7 +142,11 @@ func nodeFacts(d api.Placement) []output.Fact {
 		{Name: "version", Value: n.Version}, {Name: "total", Value: totalText(n)}, {Name: "used", Value: n.Used.String()},
 		{Name: "free", Value: freeText(n)},
 		{Name: "registered", Value: output.Time(n.RegisteredMillis)},
-		{Name: "drained by", Value: output.Time(n.DeadlineMillis)}, {Name: "report", Value: n.Report},
+		{Name: "report", Value: n.Report},
+	}
+	if n.DeadlineMillis > 0 {
+		facts = append(facts, output.Fact{Name: "drain until", Value: output.Time(n.DeadlineMillis) +
+			" at most; then its containers end and it is decommissioned"})
 	}
 	if n.Drain != nil {
 		facts = append(facts, output.Fact{Name: "drain", Value: n.Drain.String()},
