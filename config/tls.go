@@ -3,14 +3,19 @@ package config
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"time"
 
+	"rmd/internal/certificate"
 	"rmd/internal/filemode"
 	"rmd/transport/peer"
 )
+
+// pemRemedy is what to do about files of TLS that cannot be used.
+const pemRemedy = "name the CA, a certificate and the key that belongs to it, each in PEM format"
 
 // checkTLS reads and checks the certificates.
 func (l *loader) checkTLS() {
@@ -32,8 +37,13 @@ func (l *loader) checkTLS() {
 		l.invalid("tls.key", "chmod 600 it", "%s has mode %#o, so others can read it", t.Key, mode)
 	}
 	conf, err := LoadTLS(t)
-	if err != nil {
-		l.invalid("tls.cert", "name the CA, a certificate and the key that belongs to it, each in PEM format", "%v", err)
+	var of *fileError
+	switch {
+	case errors.As(err, &of):
+		l.invalid(of.key, pemRemedy, "%v", of.err)
+		return
+	case err != nil:
+		l.invalid("tls.cert", pemRemedy, "%v", err)
 		return
 	}
 	leaf := conf.Certificates[0].Leaf
@@ -82,29 +92,54 @@ func names(leaf *x509.Certificate, uri string) bool {
 	return false
 }
 
+// fileError is the error of a file, with the key that names it.
+type fileError struct {
+	key string
+	err error
+}
+
+func (e *fileError) Error() string { return "read " + e.key + ": " + e.err.Error() }
+
+func (e *fileError) Unwrap() error { return e.err }
+
 // LoadTLS reads the three files, and the list of revoked certificates beside tls.ca.
 func LoadTLS(t TLS) (*tls.Config, error) {
 	pem, err := os.ReadFile(t.CA)
 	if err != nil {
-		return nil, fmt.Errorf("read tls.ca: %w", err)
+		return nil, &fileError{"tls.ca", err}
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("read tls.ca: %s contains no certificate", t.CA)
+		return nil, &fileError{"tls.ca", fmt.Errorf("%s contains no certificate", t.CA)}
 	}
-	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-	if err != nil {
-		return nil, fmt.Errorf("read tls.cert and tls.key: %s and %s: %w", t.Cert, t.Key, err)
-	}
-	if pair.Leaf == nil {
-		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
-			return nil, fmt.Errorf("read tls.cert: %w", err)
-		}
-	}
-	gone, err := loadRevoked(t)
+	pair, err := loadPair(t)
 	if err != nil {
 		return nil, err
 	}
+	gone, err := loadRevoked(t)
+	if err != nil {
+		return nil, &fileError{"tls.ca", err}
+	}
 	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: pool, ClientCAs: pool, Certificates: []tls.Certificate{pair},
 		VerifyConnection: gone.verify}, nil
+}
+
+// loadPair reads the certificate of the replica and its key.
+func loadPair(t TLS) (pair tls.Certificate, err error) {
+	certs, err := certificate.Authorities(t.Cert)
+	if err == nil && len(certs) == 0 {
+		err = fmt.Errorf("%s contains no certificate", t.Cert)
+	}
+	if err != nil {
+		return pair, &fileError{"tls.cert", err}
+	}
+	if pair, err = tls.LoadX509KeyPair(t.Cert, t.Key); err != nil {
+		return pair, &fileError{"tls.key", fmt.Errorf("%s, with tls.cert %s: %w", t.Key, t.Cert, err)}
+	}
+	if pair.Leaf == nil {
+		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
+			return pair, &fileError{"tls.cert", err}
+		}
+	}
+	return pair, nil
 }

@@ -66,7 +66,7 @@ type Ports struct {
 // Open opens the four ports. If one cannot be opened, it closes the others.
 func Open(cfg Config) (*Ports, error) {
 	f := &Ports{}
-	for _, p := range []struct {
+	for i, p := range []struct { // in the order of ports
 		name string
 		at   Address
 		auth ipc.Auth
@@ -101,7 +101,7 @@ func Open(cfg Config) (*Ports, error) {
 		}
 		s, err := openPort(c, cfg.Bound)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("hadoop's %s port: %w", p.name, err), f.Close())
+			return nil, errors.Join(fmt.Errorf("%s: %w", ports[i].key, err), f.Close())
 		}
 		f.servers, f.names = append(f.servers, s), append(f.names, p.name)
 	}

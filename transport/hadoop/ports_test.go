@@ -104,7 +104,7 @@ func TestOnePortTaken(t *testing.T) {
 	client := free.Addr().String()
 	_ = free.Close()
 	cfg.Addresses.Client.Listen, cfg.Addresses.Admin.Listen = client, taken.Addr().String()
-	if _, err := Open(cfg); err == nil || !strings.Contains(err.Error(), "hadoop's admin port: ") ||
+	if _, err := Open(cfg); err == nil || !strings.Contains(err.Error(), "yarn.resourcemanager.admin.address: ") ||
 		!strings.Contains(err.Error(), taken.Addr().String()) {
 		t.Fatalf("opened: %v", err)
 	}

@@ -48,7 +48,7 @@ func Listen(cfg Config) (*Server, error) {
 	}
 	ln, err := net.Listen("tcp", cfg.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("listen for replicas: %w", err)
+		return nil, fmt.Errorf("raft.listen: %w", err)
 	}
 	var boot [8]byte
 	_, _ = rand.Read(boot[:]) // crypto/rand never fails

@@ -9,8 +9,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
+
 	"rmd/cmd/internal/clierr"
 	"rmd/internal/exitcode"
+	"rmd/transport/peer"
 )
 
 // TestFaultsAtStartHaveTheirCodes checks that what a person has to correct in the configuration has
@@ -37,5 +40,28 @@ func TestFaultsAtStartHaveTheirCodes(t *testing.T) {
 		if got := clierr.Code(err); got != c.code || !strings.Contains(err.Error(), c.do) {
 			t.Errorf("%v: exit code %d, want %d and the advice %q; error %v", c.err, got, c.code, c.do, err)
 		}
+	}
+}
+
+// TestPortInUseNamesItsKey checks that the advice for a port that is taken names the key to change.
+func TestPortInUseNamesItsKey(t *testing.T) {
+	for key, do := range map[string]string{"raft.listen": "with raft.listen", "http.listen": "with http.listen",
+		"http.listen_tls":                    "with http.listen_tls",
+		"yarn.resourcemanager.admin.address": "with yarn.resourcemanager.admin.address in yarn-site.xml"} {
+		err := openError(fmt.Errorf("%s: %w", key, &net.OpError{Op: "listen", Net: "tcp",
+			Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}))
+		if !strings.HasSuffix(err.Error(), "choose another port "+do) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	held, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	p := peer.DefaultConfig()
+	p.ClusterName, p.ID, p.Listen, p.Logger = "test", "rm1", held.Addr().String(), hclog.NewNullLogger()
+	if _, err := peer.Listen(p); err == nil || !strings.HasSuffix(openError(err).Error(), "another port with raft.listen") {
+		t.Errorf("a port for replicas that is taken: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -265,7 +266,7 @@ func openError(err error) error {
 			Do: "mount it writable, and make the user of rmd its owner", Exit: exitcode.Refused, Err: err}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &clierr.Error{Code: "ADDRESS_IN_USE", What: err.Error(),
-			Do: "stop the process that listens there, or choose another port", Exit: exitcode.Refused, Err: err}
+			Do: "stop the process that listens there, or choose another port" + withKey(err), Exit: exitcode.Refused, Err: err}
 	case errors.As(err, &port) && port.Op == "listen" && errors.Is(err, fs.ErrPermission):
 		return &clierr.Error{Code: "ADDRESS_NOT_ALLOWED", What: err.Error(),
 			Do:   "choose a port from 1024 on, or give rmd the capability CAP_NET_BIND_SERVICE",
@@ -281,6 +282,21 @@ func openError(err error) error {
 			Exit: exitcode.Refused, Err: err}
 	}
 	return err
+}
+
+// portKey finds the key of a port in the error of the port.
+var portKey = regexp.MustCompile(`((?:raft|http)\.listen(?:_tls)?|yarn\.resourcemanager\.[a-z.-]+): `)
+
+// withKey returns which key names the port that cannot be opened.
+func withKey(err error) string {
+	m := portKey.FindStringSubmatch(err.Error())
+	switch {
+	case m == nil:
+		return ""
+	case strings.HasPrefix(m[1], "yarn."):
+		return " with " + m[1] + " in yarn-site.xml"
+	}
+	return " with " + m[1]
 }
 
 // healing returns how to recover a replica that must not start with its disk.
