@@ -134,7 +134,7 @@ func loadPair(t TLS) (pair tls.Certificate, err error) {
 		return pair, &fileError{"tls.cert", err}
 	}
 	if pair, err = tls.LoadX509KeyPair(t.Cert, t.Key); err != nil {
-		return pair, &fileError{"tls.key", fmt.Errorf("%s, with tls.cert %s: %w", t.Key, t.Cert, err)}
+		return pair, &fileError{"tls.key", fmt.Errorf("%w (tls.cert is %s, tls.key %s)", err, t.Cert, t.Key)}
 	}
 	if pair.Leaf == nil {
 		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {

@@ -57,7 +57,7 @@ func TestAccessTokens(t *testing.T) {
 	}
 	if out := c.done("audit", "tail"); !strings.Contains(out, "token boss from") ||
 		!strings.Contains(out, "access token revoke ci: done") ||
-		!strings.Contains(out, "PUT /v1/autopilot") || strings.Contains(out, "rmd_") {
+		!strings.Contains(out, "autopilot set: NOT_ALLOWED") || strings.Contains(out, "rmd_") {
 		t.Errorf("the audit says\n%s", out)
 	}
 

@@ -1,9 +1,6 @@
 package ipc
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // notFound is the answer to an HTTP client at this port.
 const notFound = "HTTP/1.1 404 Not Found\r\n" +
@@ -11,23 +8,20 @@ const notFound = "HTTP/1.1 404 Not Found\r\n" +
 	"Connection: close\r\n\r\n" +
 	"This port speaks Hadoop IPC, not HTTP. The web pages are on the port of yarn.resourcemanager.webapp.address.\r\n"
 
-// methods are the beginnings of HTTP requests. Hadoop knows the first one.
-var methods = []string{"GET ", "POST", "PUT ", "DELE", "HEAD"}
-
 // greet reads the first seven bytes of a connection.
 func (c *Conn) greet() error {
 	b, err := c.in.take(len(preamble) + 1)
 	if err != nil {
 		return err
 	}
-	switch auth := b[6]; {
-	case slices.Contains(methods, string(b[:4])):
+	switch auth, m := b[6], string(b[:4]); {
+	case m == "GET " || m == "POST" || m == "PUT " || m == "DELE" || m == "HEAD": // Hadoop knows the first
 		if out, err := c.out.begin(); err == nil {
 			out.b = append(out.b, notFound...)
 			c.out.finish(true, false)
 		}
 		return errRefused
-	case string(b[:4]) != preamble[:4] || b[4] != ipcVersion:
+	case m != preamble[:4] || b[4] != ipcVersion:
 		return c.refuse(idAuthFailed, noRetry, fatal(DetailFatalVersion, ClassVersion,
 			"this server speaks IPC version %d, the client %d", ipcVersion, b[4]))
 	case auth == authSasl:

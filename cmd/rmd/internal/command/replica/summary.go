@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -494,9 +495,4 @@ const (
 	summaryWidth = 80
 )
 
-func dash(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
-}
+func dash(s string) string { return cmp.Or(s, "none") }
