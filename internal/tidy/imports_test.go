@@ -246,6 +246,7 @@ var places = map[string]place{
 	"transport/http/ui/formtoken":    {ours: []string{"api"}, why: "it knows browsers and nothing that a form does"},
 	"transport/http/ui/pagecache":    {ours: []string{"api"}, why: "it keeps pages and knows no address"},
 	"transport/http/ui/clustercache": {ours: []string{"api"}, why: "it keeps answers and asks nobody"},
+	"transport/http/ui/away":         {ours: []string{"api"}, why: "it judges what it is given and knows no page"},
 	"transport/http/ui/siblings": {ours: []string{"api", "fsm/state", "scheduler/capacity", "transport/http/view"},
 		why: "it has one form and knows no page"},
 	"transport/http/ui/login": {ours: []string{"api", "transport/http/auth", "transport/http/problem"},

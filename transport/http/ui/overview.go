@@ -4,6 +4,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/state"
 	"rmd/transport/http/summary"
+	"rmd/transport/http/ui/away"
 	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/view"
@@ -19,7 +20,8 @@ type overviewData struct {
 	Index      uint64
 	NowMillis  int64
 	Ready      bool
-	Cluster    *api.Cluster // nil if the replicas could not be asked
+	Cluster    *api.Cluster   // nil if the replicas could not be asked
+	Away       []away.Replica // those that do not answer
 	Totals     api.Totals
 	Serving    int // nodes that take containers
 	Usages     []bar.Usage
@@ -43,7 +45,7 @@ func overview(q *query) (any, error) {
 		d.Serving += room.ServingNodes
 	}
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
-		d.Cluster = &c
+		d.Cluster, d.Away = &c, away.Of(q.r.Context(), c.Members, q.u.cfg.API.Autopilot)
 	}
 	if d.Ready {
 		var err error

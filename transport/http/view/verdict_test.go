@@ -43,7 +43,8 @@ func TestVerdictCanLose(t *testing.T) {
 		{"five", 5, func([]api.Member) {}, 5, 2, "healthy", nil},
 		{"seven", 7, func([]api.Member) {}, 7, 3, "healthy", nil},
 		{"nobody leads", 3, func([]api.Member) {}, 3, 0, "no-leader", []string{"3 of 3 voters healthy"}},
-		{"one is down", 3, func(l []api.Member) { l[2].State = "unreachable" }, 2, 0, "degraded", nil},
+		{"one is down", 3, func(l []api.Member) { l[2].State = "unreachable" }, 2, 0, "degraded",
+			[]string{"can lose 0; rm3 does not answer"}},
 		{"nobody can connect", 3, func(l []api.Member) {
 			cut(l, 1, 2, 3)
 			cut(l, 2, 1, 3)
