@@ -41,7 +41,7 @@ func (c *htmlChecker) say(format string, args ...any) {
 }
 
 var (
-	voidElements = []string{"meta", "link", "input", "br", "hr", "img", "col"}
+	voidElements = []string{"meta", "link", "input", "br", "wbr", "hr", "img", "col"}
 	// parents lists the parents that an element may have. Browsers silently repair a wrong parent.
 	parents = map[string][]string{"li": {"ul", "ol"}, "tr": {"thead", "tbody"}, "td": {"tr"}, "th": {"tr"},
 		"thead": {"table"}, "tbody": {"table"},

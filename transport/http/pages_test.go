@@ -31,7 +31,8 @@ var pagePaths = []struct {
 	path string
 	says []string
 }{
-	{"/ui/", []string{"Overview", "2 of 3 replicas in step", "Waiting longest", "…_0003", "<b>2</b> waiting</a>", "…_0002",
+	{"/ui/", []string{"Overview", "2 of 3 replicas in step", "<b>rm3</b> does not answer</a>",
+		"Waiting longest", "…_0003", "<b>2</b> waiting</a>", "…_0002",
 		"root.train", "Last decisions"}},
 	{"/ui/apps", []string{"…_0001", "carol", "Why it waits", "4 applications", `aria-sort="descending"`,
 		`…_0001</a><br><span class="name" title="app">app</span>`, `>Wants</a></th><th scope="col">Queue, user</th>`}},
@@ -39,12 +40,12 @@ var pagePaths = []struct {
 	{"/ui/apps?state=RUNNING&sort=-memory", []string{"…_0001", "2 applications"}},
 	{"/ui/apps?find=waits", []string{"…_0003", "1 application"}},
 	{"/ui/apps?user=nobody", []string{"No application matches.", "Show all"}},
-	{"/ui/apps/" + appTwo, []string{"Why waiting", "NODE_TOO_SMALL_FREE", "is reserved for it (r1)", "What if",
+	{"/ui/apps/" + appTwo, []string{"Why waiting", "NODE_<wbr>TOO_<wbr>SMALL_<wbr>FREE", "is reserved for it (r1)", "What if",
 		"it asked for 2 gpu", "What must end", "at its limit", "behind", "Kill the application", "Timeline",
 		"64 GiB · 16 vc · 4 gpu"}},
 	{"/ui/apps/application_1780000000000_0004", []string{"How it ended"}},
-	{"/ui/queues", []string{"Share of the cluster", "online",
-		"33%<br><span class=\"small\">64 GiB · 16 vc · 4 gpu</span>", "Configuration version", "Waits for the ApplicationMaster"}},
+	{"/ui/queues", []string{"Active users", "Share of the cluster", "online",
+		">Active users</a>", "<span>64 GiB</span> <span>16 vc</span>", "Configuration version", "Waits for the ApplicationMaster"}},
 	{"/ui/queues/root.online", []string{"set.maximum-applications", `value="7"`, "Show what would change", "alice",
 		"Stop the queue"}},
 	{"/ui/search?q=waits", []string{"…_0003", `placeholder="Search ( / )"`}},
@@ -330,13 +331,14 @@ func TestPagesOnAFollowerAndWithoutALeader(t *testing.T) {
 	b := newBench(t, nil)
 	b.k.become(func(k *consensus) { k.role, k.staleness = "follower", 30*time.Millisecond })
 	body := b.ask("GET", "/ui/", "").Body.String()
-	if !strings.Contains(body, `data-status="role">follower<`) || !strings.Contains(body, "in step") ||
+	if !strings.Contains(body, `data-status="role">follower<`) || !strings.Contains(body, ">up to date<") ||
 		!strings.Contains(body, `role="alert" hidden`) {
 		t.Error("a follower's page does not say so, or shows the banner")
 	}
-	b.k.become(func(k *consensus) { k.leader, k.staleness = "", 5*time.Second })
+	b.k.become(func(k *consensus) { k.leader, k.role, k.staleness = "", "candidate", 5*time.Second })
 	body = b.ask("GET", "/ui/apps", "").Body.String()
-	if !strings.Contains(body, `id="banner" role="alert">`) || !strings.Contains(body, "heard the leader 5 s ago") ||
+	if !strings.Contains(body, `id="banner" role="alert">`) || !strings.Contains(body, "as of 5 s ago") ||
+		!strings.Contains(body, `data-status="role">follower<`) ||
 		!strings.Contains(body, `data-status="leader">none<`) {
 		t.Error("the page does not say that there is no leader")
 	}

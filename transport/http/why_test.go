@@ -78,7 +78,7 @@ func TestDecisionReasonsOnPage(t *testing.T) {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end) && !strings.Contains(page, reserved); {
 		page = b.ask("GET", "/ui/decisions", "").Body.String()
 	}
-	for _, says := range []string{reserved, "root.online used 0.0 % of its guarantee", "its AM is unmanaged"} {
+	for _, says := range []string{reserved, "TOO_<wbr>LITTLE_<wbr>FREE", "root.online used 0.0 % of its guarantee", "its AM is unmanaged"} {
 		if !strings.Contains(page, says) {
 			t.Errorf("the page does not say %q:\n%s", says, page)
 		}

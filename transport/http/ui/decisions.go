@@ -17,7 +17,7 @@ import (
 // decisionRow is an event with the reason for it.
 type decisionRow struct {
 	eventlog.Decision
-	Why string // derived from the state just before; empty if the event itself has the reason
+	Because api.Because // derived from the state just before; empty if the event itself has the reason
 }
 
 // decisionFilter selects events. The zero value selects all decisions.
@@ -67,7 +67,7 @@ const whyFar = 20_000
 // whyBehind is for a page that renews itself and gets the reasons at the next renewal. whyOfPast is
 // for a page of the past, which is rendered from an earlier state anyway and does not change.
 const (
-	whyOpened = 10 * time.Millisecond
+	whyOpened = 300 * time.Millisecond
 	whyBehind = 2 * time.Millisecond
 	whyOfPast = time.Second
 )
@@ -130,7 +130,7 @@ func (q *query) decisions(f decisionFilter, before eventlog.Position, limit int)
 		}
 		row := decisionRow{Decision: e}
 		if e.Because != nil {
-			row.Why = e.Because.Text
+			row.Because = *e.Because
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -142,6 +142,7 @@ func (q *query) with(name, value string) string {
 type column struct {
 	Title, Link, Sorted string // Sorted is ascending, descending, or empty
 	Number              bool
+	Hint                string // explains the column
 }
 
 // sorting parses ?sort=NAME or ?sort=-NAME.
@@ -182,6 +183,7 @@ func (q *query) column(title, name, sorted string, desc, isNumber bool) column {
 // sorted by it.
 type sortable[T any] struct {
 	title, name string
+	hint        string
 	number      bool
 	compare     func(a, b T) int
 }
@@ -210,6 +212,7 @@ func orderOf[T any](q *query, usual string, columns []sortable[T]) (heads []colu
 	compare = func(T, T) int { return 0 }
 	for _, c := range columns {
 		heads = append(heads, q.column(c.title, c.name, sorted, desc, c.number))
+		heads[len(heads)-1].Hint = c.hint
 		switch {
 		case c.name != sorted || c.compare == nil:
 		case desc:

@@ -7,6 +7,7 @@ import (
 
 	"rmd/api"
 	"rmd/transport/http/auth"
+	"rmd/transport/http/ui/format"
 	"rmd/yarn"
 )
 
@@ -25,7 +26,7 @@ type tick struct {
 
 func (u *UI) tick() tick {
 	s := u.cfg.Status()
-	return tick{ID: s.ID, Role: s.Role, Leader: s.Leader, Term: s.Term, Index: s.Index, Age: staleness(s),
+	return tick{ID: s.ID, Role: format.Role(s.Role), Leader: s.Leader, Term: s.Term, Index: s.Index, Age: staleness(s),
 		Version: s.Version, Banner: string(u.noLeader(s, 0)), Assets: u.assets}
 }
 

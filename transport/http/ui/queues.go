@@ -26,6 +26,7 @@ type queueRow struct {
 	Bar   bar.Bar
 	// Percentages of the cluster, for the kind with the largest use.
 	UsedPct, ReservedPct, PendingPct float64
+	Kind                             string       // that kind; empty if nothing is used
 	Alone                            api.Resource // what it uses, without what is reserved
 	AMPct                            float64      // of the limit for AMs
 	Running, Waiting                 int          // applications in the subtree
@@ -59,10 +60,13 @@ var queueColumns = []sortable[queueRow]{
 	{title: "For AMs", name: "ams", number: true, compare: func(a, b queueRow) int {
 		return cmp.Compare(a.AMPct, b.AMPct)
 	}},
-	{title: "Users", name: "users", number: true, compare: func(a, b queueRow) int {
+	{title: "Active users", hint: activeUsers, name: "users", number: true, compare: func(a, b queueRow) int {
 		return cmp.Compare(a.ActiveUsers, b.ActiveUsers)
 	}},
 }
+
+// activeUsers explains a column: somebody whose applications have all that they want is not counted.
+const activeUsers = "Users with an application that waits for containers. They share the user limit."
 
 // queueRows lists a tree from its root, with bars relative to the whole cluster. Children come
 // after their parent, in the order of compare.
@@ -102,6 +106,7 @@ func newQueueRow(k *api.Queue, depth int, total api.Resource) queueRow {
 	r := queueRow{Queue: *k, Depth: depth}
 	r.Children = nil
 	_, kind := bar.Share(k.Used, total)
+	r.Kind = kind
 	part := func(x api.Resource) float64 {
 		if kind == "" || total[kind] <= 0 {
 			return 0

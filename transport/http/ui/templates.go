@@ -37,10 +37,11 @@ var functions = template.FuncMap{
 	"span": format.Span, "when": format.When, "life": lifeText, "verdict": format.VerdictWord, "short": format.ShortID,
 	"pct":  format.Percent,
 	"path": url.PathEscape, "userPath": userPath, "lower": strings.ToLower, "join": strings.Join, "word": format.Word,
-	"plural": thousands.Count, "stale": staleness,
+	"plural": thousands.Count, "stale": staleness, "role": format.Role,
 	"dict": dict, "containerShort": format.ContainerShort, "bytes": bytesize.Format, "tone": format.Tone,
 	"kinds": format.KindsOf, "safeURL": format.WebURL, "hex": format.ShortDigest, "equal": format.Equality,
 	"attempt": format.AttemptNumber, "about": format.About, "took": format.Took, "change": api.Failover.Text,
+	"parts": format.Parts, "cell": format.Cell, "breaks": format.Breaks,
 	"part": func(share float64) string { return format.Percent(share * 100) },
 }
 
@@ -48,13 +49,13 @@ var functions = template.FuncMap{
 func staleness(s Status) string {
 	switch {
 	case s.Role == "leader":
-		return "leads"
+		return "the newest"
 	case s.StalenessMillis < 0:
-		return "has not heard a leader yet"
+		return "no leader heard yet"
 	case s.StalenessMillis < 1000:
-		return "in step"
+		return "up to date"
 	}
-	return "heard the leader " + format.Span(s.StalenessMillis/1000*1000) + " ago"
+	return "as of " + format.Span(s.StalenessMillis/1000*1000) + " ago"
 }
 
 // dict makes the data of a template from names and values.

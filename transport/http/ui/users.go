@@ -66,7 +66,7 @@ type userRow struct {
 
 var userColumns = []sortable[userRow]{
 	{title: "User", name: "user", compare: func(a, b userRow) int { return strings.Compare(a.Name, b.Name) }},
-	{title: "Share of the cluster", name: "share", compare: func(a, b userRow) int {
+	{title: "Share of the cluster", name: "share", number: true, compare: func(a, b userRow) int {
 		return cmp.Compare(a.Share, b.Share)
 	}},
 	{title: "Uses", name: "used", compare: func(a, b userRow) int { return amounts.Compare(a.Used, b.Used) }},

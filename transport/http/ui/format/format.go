@@ -75,6 +75,48 @@ func Whole(amount string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(amount, " ", "\u00a0"), "·\u00a0", "· ")
 }
 
+// Parts formats a resource for a cell of a table, one text for each kind that is not 0. The kind that
+// the cell compares comes first.
+func Parts(r api.Resource, first string) (out []string) {
+	for _, name := range KindsOf(r) {
+		switch {
+		case r[name] == 0:
+		case name == first:
+			out = slices.Insert(out, 0, part(name, r[name]))
+		default:
+			out = append(out, part(name, r[name]))
+		}
+	}
+	return out
+}
+
+func part(name string, v int64) string {
+	switch name {
+	case api.MemoryMB:
+		if v >= 10<<10 {
+			v = (v + 512) &^ 1023
+		}
+		return Whole(yarn.FormatMemory(v))
+	case api.VCores:
+		return Number(v) + "\u00a0vc"
+	}
+	return Number(v) + "\u00a0" + yarn.ShortKind(name)
+}
+
+// Cell formats a resource for a cell that may be narrow: it breaks between the kinds only, and no
+// separator stands at the end of a line.
+func Cell(r api.Resource) template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(Whole(Amount(r))), "\u00a0· ", " <i>·\u00a0</i>"))
+}
+
+// Breaks lets a browser break a code, a key or the name of a class after its punctuation, and nowhere
+// else.
+func Breaks(code string) template.HTML {
+	return template.HTML(breaks.Replace(template.HTMLEscapeString(code)))
+}
+
+var breaks = strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>", ",", ",<wbr>", "/", "/<wbr>", "=", "=<wbr>")
+
 // Span formats a duration with its two largest units.
 func Span(millis int64) string {
 	d := time.Duration(millis) * time.Millisecond
@@ -154,6 +196,15 @@ func Word(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "
 
 // VerdictWord returns the status of a verdict in words.
 func VerdictWord(s string) string { return strings.ReplaceAll(Word(s), "-", " ") }
+
+// Role returns the role of a replica as the table of replicas has it. Between two leaders, candidates
+// come and go.
+func Role(role string) string {
+	if role == "candidate" {
+		return "follower"
+	}
+	return role
+}
 
 // Tone returns the CSS class for the badge of a state. The text of the badge has the same meaning.
 func Tone(s string) string {

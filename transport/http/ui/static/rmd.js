@@ -153,7 +153,7 @@ function listen() {
     silent = 0;
     heard = Date.now();
     $("#lost").hidden = true;
-    pulse("live", "live");
+    pulse(t.leader ? "live" : "lost", t.leader ? "live" : "no leader");
     showStatus(t);
     if (t.assets !== document.body.dataset.assets) { location.reload(); return; }
     const moved = !shown || shown.index !== t.index || shown.leader !== t.leader || shown.term !== t.term || shown.role !== t.role;
