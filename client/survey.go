@@ -204,13 +204,13 @@ func (c *Client) leave(base string) {
 // caller's token yet because it is not in step.
 func (c *Client) passedOver(ctx context.Context, s *Standing, doc *api.Error) bool {
 	switch doc.Code {
-	case api.CodeNotInitialized, api.CodeNotLeader:
+	case api.CodeNotLeader:
 		return true
-	case api.CodeUnauthenticated, api.CodeNotAllowed:
+	case api.CodeNotInitialized, api.CodeUnauthenticated, api.CodeNotAllowed:
 		if len(c.bases) == 1 || s.Err != nil { // it was not asked, or has not answered then
 			*s = c.look(ctx, s.Addr)
 		}
-		return s.rank() == rankLeaderless || s.rank() == rankEmpty
+		return doc.Code == api.CodeNotInitialized || s.rank() == rankLeaderless || s.rank() == rankEmpty
 	}
 	return false
 }
