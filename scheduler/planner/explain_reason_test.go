@@ -533,7 +533,7 @@ func TestAMLimitNamesKind(t *testing.T) {
 		"node add n0 80G,80c\napp app1 user=u0 am=1G\napp app2 user=u0 am=1G")
 	x := w.explained("app2")
 	const over = "vcores would be 2 vc of 1 vc"
-	if !strings.HasSuffix(x.Text, " of 8 GiB · 1 vc; with it "+over) || x.Limits[0].Over != over || x.Limits[1].Over != "" {
+	if !strings.HasSuffix(x.Text, " of 8 GiB · 1 vc; with it "+over) || x.Limits[0].Over != over || x.Limits[1].Over != over {
 		t.Errorf("%q, limits %+v; want that %s", x.Text, x.Limits, over)
 	}
 }
