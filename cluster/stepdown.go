@@ -264,7 +264,7 @@ func (s *stepDowns) alive(id raft.ServerID) bool {
 
 // hinders reports whether a follower stores no entries because of itself, such as its full disk.
 func (s *stepDowns) hinders(id raft.ServerID) bool {
-	return slices.ContainsFunc(s.Transport.Refusals(),
+	return slices.ContainsFunc(s.Transport.Refusals(s.Configuration()),
 		func(r rafttransport.Refusal) bool { return r.Server == id && !r.OfEntry })
 }
 

@@ -97,7 +97,7 @@ func (p *Watch) Progress() Progress {
 		Last: in.Raft.LastIndex()}
 	now.Stalled, now.Why = p.Stalls.Worst()
 	if now.Leads {
-		for _, r := range p.Transport.Refusals() {
+		for _, r := range p.Transport.Refusals(p.Configuration()) {
 			id, _ := identity.Split(r.Server)
 			now.Refusals = append(now.Refusals, EntryRefusal{ID: id, Why: r.Why, For: time.Since(r.Since)})
 		}
@@ -165,7 +165,7 @@ func (p *Watch) waitingCommit(commit uint64) string {
 	}
 	all := []string{fmt.Sprintf("entry %d is not committed", commit+1)}
 	if p.IsLeader() {
-		for _, r := range p.Transport.Refusals() {
+		for _, r := range p.Transport.Refusals(p.Configuration()) {
 			id, _ := identity.Split(r.Server)
 			all = append(all, fmt.Sprintf("%s refuses: %s", id, r.Why))
 		}

@@ -3,6 +3,7 @@ package rafttransport
 import (
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 )
 
@@ -52,5 +53,18 @@ func TestRollbackProof(t *testing.T) {
 	}
 	if _, ok := b.floor("a", 4); !ok {
 		t.Error("another term's leader has no proof")
+	}
+}
+
+// TestRefusalOfARemovedServer checks that the refusal of a server that was removed is not that of the
+// one that took its place under the same name with another disk.
+func TestRefusalOfARemovedServer(t *testing.T) {
+	tr := &Transport{answers: newAnswers(hclog.NewNullLogger())}
+	tr.answers.observe("rm2.old", errQuarantined)
+	for id, want := range map[raft.ServerID]int{"rm2.old": 1, "rm2.new": 0} {
+		members := raft.Configuration{Servers: []raft.Server{{ID: "rm1.x"}, {ID: id}}}
+		if got := tr.Refusals(members); len(got) != want {
+			t.Errorf("with the member %s there are the refusals %v, want %d", id, got, want)
+		}
 	}
 }

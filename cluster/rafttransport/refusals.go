@@ -90,13 +90,16 @@ func isBadEntry(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), ErrBadEntry.Error())
 }
 
-// Refusals returns the followers that refuse the entries of this leader, sorted by server.
-func (tr *Transport) Refusals() []Refusal {
+// Refusals returns the followers among the members that refuse the entries of this leader, sorted by
+// server. A removed one, whose place another disk may have taken under the same name, is asked no more.
+func (tr *Transport) Refusals(members raft.Configuration) []Refusal {
 	tr.answers.mu.Lock()
 	defer tr.answers.mu.Unlock()
 	var out []Refusal
-	for _, r := range tr.answers.refused { // sorted below
-		out = append(out, r)
+	for _, s := range members.Servers {
+		if r, refuses := tr.answers.refused[s.ID]; refuses {
+			out = append(out, r)
+		}
 	}
 	slices.SortFunc(out, func(x, y Refusal) int { return strings.Compare(string(x.Server), string(y.Server)) })
 	return out
