@@ -204,8 +204,8 @@ func plainAtTLS(at string, err error) *Error {
 
 // portOfHadoop returns the error for HTTP at a port of Hadoop's IPC. Hadoop and rmd answer such a
 // request there with a text about it.
-func portOfHadoop(at string, err error) *Error {
-	return &Error{Code: CodeNoReplica, What: "the port at " + at + " is one of YARN, not REST", Do: portToCall, Err: err}
+func portOfHadoop(at string) *Error {
+	return &Error{Code: CodeNoReplica, What: "the port at " + at + " is one of YARN, not REST", Do: portToCall}
 }
 
 // portToCall is what to do if a port may be another one than that of REST.
@@ -217,7 +217,7 @@ func refusal(a *Answer) error {
 		return plainAtTLS(a.From, nil)
 	}
 	if a.Status == http.StatusNotFound && strings.Contains(string(a.Body), "Hadoop IPC") {
-		return portOfHadoop(a.From, nil)
+		return portOfHadoop(a.From)
 	}
 	e := &api.Error{Status: a.Status}
 	if err := json.Unmarshal(a.Body, e); err != nil || e.Code == "" {
