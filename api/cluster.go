@@ -100,6 +100,16 @@ type Failover struct {
 	NewLeader string  `json:"new_leader,omitempty"`
 }
 
+// Unreachable returns the members that do not answer.
+func Unreachable(members []Member) (out []Member) {
+	for _, m := range members {
+		if m.State == "unreachable" {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 // Text describes the election for people. The same replica may lead again, after it was without a
 // majority.
 func (f Failover) Text() string {

@@ -42,12 +42,7 @@ func (u *UI) noLeader(s Status, wait time.Duration) template.HTML {
 		error) {
 		return u.cfg.API.Cluster(ctx, u.cfg.Views.Now())
 	}); c != nil {
-		d.Asked, d.Verdict = true, c.Verdict
-		for _, m := range c.Members {
-			if m.State == "unreachable" {
-				d.Away = append(d.Away, m)
-			}
-		}
+		d.Asked, d.Verdict, d.Away = true, c.Verdict, api.Unreachable(c.Members)
 	}
 	var b bytes.Buffer
 	if err := u.tmpl["error"].ExecuteTemplate(&b, "noleader", &d); err != nil {

@@ -64,18 +64,17 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 // silent names the replicas that do not answer, after the other words of a verdict.
 func silent(list []api.Member) string {
 	var ids []string
-	for _, m := range list {
-		if m.State == "unreachable" {
-			ids = append(ids, m.ID)
-		}
+	for _, m := range api.Unreachable(list) {
+		ids = append(ids, m.ID)
 	}
 	switch len(ids) {
 	case 0:
 		return ""
 	case 1:
 		return "; " + ids[0] + " does not answer"
+	default:
+		return "; " + strings.Join(ids, " and ") + " do not answer"
 	}
-	return "; " + strings.Join(ids, " and ") + " do not answer"
 }
 
 // canLose returns how many of the healthy voters may fail, whichever they are, so that a quorum of

@@ -17,10 +17,8 @@ type Replica struct {
 // only if there are such replicas.
 func Of(ctx context.Context, list []api.Member,
 	pilot func(context.Context) (api.AutopilotState, error)) (out []Replica) {
-	for _, m := range list {
-		if m.State == "unreachable" {
-			out = append(out, Replica{ID: m.ID})
-		}
+	for _, m := range api.Unreachable(list) {
+		out = append(out, Replica{ID: m.ID})
 	}
 	if out == nil {
 		return nil
