@@ -17,7 +17,7 @@ CONCURRENT = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' '^[[
   analysis client cluster cmd config fsm leader server transport workload))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build dev test check lint race fuzz bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop matrix hadoop-tests guides browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto descriptors twin twin-preempt twin-placement version packages release released clean
+.PHONY: help setup build dev test check lint race fuzz fuzz-ports bench bench-once bench-failover bench-cluster bench-growth bench-limits bench-machines bench-peers preemption forecasts nodes gangs longrun failover interop matrix hadoop-tests guides browser attack chaos chaos-smoke chaos-upgrade chaos-sum sim sim-queues sim-sum logsim mutants mutate golden proto descriptors twin twin-preempt twin-placement version packages release released clean
 
 help: ## print this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
@@ -137,6 +137,10 @@ bench-machines: ## what clusters would carry on machines that nobody has measure
 WINDOW ?= 3s
 attack: ## hostile inputs at every port of three replicas, beside honest callers; each table goes on for WINDOW at least; PORT=REST for one
 	RMD_ATTACK=$(WINDOW) RMD_ATTACK_PORT='$(PORT)' $(GO) test -count=1 -v -timeout 30m -run '^TestAttack$$' ./cmd/rmd
+
+MESSAGES ?= 1000000
+fuzz-ports: ## random MESSAGES at YARN's four ports behind Kerberos, before and after the handshake
+	RMD_FUZZ_MESSAGES=$(MESSAGES) $(GO) test -count=1 -v -timeout 24h -run '^TestFuzzPorts$$' ./cmd/rmd
 
 SCENARIO ?= nightly
 DURATION ?= 5m

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/transport/hadoop/ipc"
 	"rmd/workload/hadoop"
 )
 
@@ -18,7 +19,13 @@ import (
 // the time of -benchtime.
 func hadoopLoad(b *testing.B, kind hadoop.Kind, adjust func(*hadoop.Config, *hadoopCluster)) *hadoop.Result {
 	b.Helper()
-	h := newHadoop(b, 3, "")
+	return loadHadoop(b, newHadoop(b, 3, ""), kind, adjust)
+}
+
+// loadHadoop loads the replicas of a cluster that has not started.
+func loadHadoop(b *testing.B, h *hadoopCluster, kind hadoop.Kind,
+	adjust func(*hadoop.Config, *hadoopCluster)) *hadoop.Result {
+	b.Helper()
 	h.write("capacity-scheduler.xml", queuesOf(
 		"root.queues=default root.default.capacity=100 root.default.user-limit-factor=10 "+
 			"maximum-am-resource-percent=1 per-node-heartbeat.maximum-offswitch-assignments=100")...)
@@ -61,6 +68,32 @@ func BenchmarkHadoopContainers(b *testing.B) {
 	b.ReportMetric(r.CPUPerContainer, "cpu-µs/container")
 	b.ReportMetric(r.Containers.PerSecond, "containers/s")
 	b.ReportMetric((r.Heartbeats.PerSecond+r.Allocates.PerSecond)/r.Containers.PerSecond, "messages/container")
+}
+
+// BenchmarkHadoopProtection measures the same under each quality of protection, beside a cluster without
+// Kerberos.
+func BenchmarkHadoopProtection(b *testing.B) {
+	for _, q := range []struct {
+		name  string
+		takes ipc.Protection
+	}{{"none", 0}, {"authentication", ipc.Authentication}, {"integrity", ipc.Integrity}, {"privacy", ipc.Privacy}} {
+		b.Run(q.name, func(b *testing.B) {
+			var h *hadoopCluster
+			if q.takes == 0 {
+				h = newHadoop(b, 3, "")
+			} else {
+				h = newSecured(b, 3, "hadoop.rpc.protection", q.name)
+			}
+			r := loadHadoop(b, h, hadoop.Allocations, func(c *hadoop.Config, h *hadoopCluster) {
+				c.Warmup, c.Ticket, c.Protection = 5*time.Second, h.ticket, q.takes
+				if h.ticket != nil {
+					c.User, c.NodeUser = "bench@TEST", "nm/127.0.0.1@TEST"
+				}
+			})
+			b.ReportMetric(r.CPUPerContainer, "cpu-µs/container")
+			b.ReportMetric(r.Containers.PerSecond, "containers/s")
+		})
+	}
 }
 
 // BenchmarkHadoopReports measures the heartbeats that report completed containers, and the commits

@@ -17,6 +17,8 @@ import (
 	gproto "google.golang.org/protobuf/proto"
 
 	"rmd/fsm/state"
+	"rmd/internal/gss"
+	"rmd/internal/gss/gsstest"
 	"rmd/internal/portblock"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
@@ -44,6 +46,8 @@ type hadoopCluster struct {
 	at   map[*process]ports
 	conf string // directory of Hadoop's files
 	site []string
+	// ticket returns the ticket of a user, who is called by a principal then. It is nil without Kerberos.
+	ticket func(principal string) func(service, host string) (gss.Ticket, error)
 }
 
 // queueFile configures two queues that may each use the whole cluster.
@@ -80,6 +84,26 @@ func newHadoop(t testing.TB, n int, more string, site ...string) *hadoopCluster 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.ipc.Close() })
+	return h
+}
+
+// newSecured writes the files of n replicas behind Kerberos, in a realm TEST that has no KDC.
+func newSecured(t testing.TB, n int, site ...string) *hadoopCluster {
+	t.Helper()
+	krb5 := filepath.Join(t.TempDir(), "krb5.conf")
+	if err := os.WriteFile(krb5, []byte("[libdefaults]\ndefault_realm = TEST\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KRB5_CONFIG", krb5)
+	const service = "rm/127.0.0.1@TEST"
+	key := gsstest.NewKey(t, service, 18, 1)
+	h := newHadoop(t, n, "", append(site, "hadoop.security.authentication", "kerberos",
+		"yarn.resourcemanager.principal", service, "yarn.resourcemanager.keytab", gsstest.Keytab(t, key),
+		"yarn.nodemanager.principal", "nm/_HOST@TEST", "hadoop.security.auth_to_local", "RULE:[2:$1]DEFAULT")...)
+	h.ticket = func(principal string) func(string, string) (gss.Ticket, error) {
+		ticket := key.Ticket(t, principal, nil)
+		return func(string, string) (gss.Ticket, error) { return ticket, nil }
+	}
 	return h
 }
 
@@ -125,7 +149,11 @@ func startHadoop(t *testing.T, n int, more string, site ...string) *hadoopCluste
 func (h *hadoopCluster) call(address, protocol, user, method string, req, reply gproto.Message) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return h.ipc.Call(ctx, ipc.Target{Address: address, Protocol: protocol, User: user}, method, req, reply)
+	to := ipc.Target{Address: address, Protocol: protocol, User: user}
+	if h.ticket != nil {
+		to.Ticket = h.ticket(user)
+	}
+	return h.ipc.Call(ctx, to, method, req, reply)
 }
 
 func (h *hadoopCluster) must(address, protocol, user, method string, req, reply gproto.Message) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -15,7 +13,6 @@ import (
 	gproto "google.golang.org/protobuf/proto"
 
 	"rmd/internal/gss"
-	"rmd/internal/gss/gsstest"
 	"rmd/transport/hadoop/ipc"
 	"rmd/transport/hadoop/proto"
 	"rmd/transport/hadoop/wire"
@@ -44,16 +41,7 @@ func BenchmarkReconnect(b *testing.B) {
 
 // reconnect returns the gap of each node, the shortest first.
 func reconnect(b *testing.B, quality string, nodes int) (gaps []time.Duration) {
-	krb5 := filepath.Join(b.TempDir(), "krb5.conf")
-	if err := os.WriteFile(krb5, []byte("[libdefaults]\ndefault_realm = TEST\n"), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	b.Setenv("KRB5_CONFIG", krb5)
-	key := gsstest.NewKey(b, "rm/127.0.0.1@TEST", 18, 1)
-	h := newHadoop(b, 3, "", "hadoop.security.authentication", "kerberos", "hadoop.rpc.protection", quality,
-		"yarn.resourcemanager.principal", "rm/127.0.0.1@TEST", "yarn.resourcemanager.keytab", gsstest.Keytab(b, key),
-		"yarn.nodemanager.principal", "nm/_HOST@TEST",
-		"hadoop.security.auth_to_local", "RULE:[2:$1]")
+	h := newSecured(b, 3, "hadoop.rpc.protection", quality)
 	for _, p := range h.all {
 		h.start(p)
 	}
@@ -77,10 +65,9 @@ func reconnect(b *testing.B, quality string, nodes int) (gaps []time.Duration) {
 	var all []*ticketNode
 	for i := range nodes {
 		principal := fmt.Sprintf("nm/node%d@TEST", i)
-		ticket := key.Ticket(b, principal, nil)
 		all = append(all, &ticketNode{client: client, addresses: addresses, answered: make(chan time.Time, 1),
 			id:        wire.NodeIDProto(yarn.NodeID{Host: fmt.Sprintf("10.%d.%d.%d", 1+i>>16, i>>8&255, i&255), Port: 45454}),
-			principal: principal, ticket: func(string, string) (gss.Ticket, error) { return ticket, nil }})
+			principal: principal, ticket: h.ticket(principal)})
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()

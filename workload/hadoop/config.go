@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"rmd/internal/gss"
+	"rmd/transport/hadoop/ipc"
 )
 
 // Kind is the kind of a measurement.
@@ -29,9 +32,14 @@ type Addresses struct{ Tracker, Scheduler, Client []string }
 type Config struct {
 	Kind      Kind
 	Addresses Addresses
-	// User submits the applications and runs the nodes.
-	User  string
-	Queue string
+	// User submits the applications, and NodeUser runs the nodes; "" means the same user.
+	User, NodeUser string
+	// Ticket returns the tickets of a user, who is called by a principal then. It is nil without
+	// Kerberos. Protection is the quality of protection that connections with a ticket or token have;
+	// 0 means ipc.Authentication.
+	Ticket     func(principal string) func(service, host string) (gss.Ticket, error)
+	Protection ipc.Protection
+	Queue      string
 
 	Nodes, Masters int
 	// Connections is the number of connections that all nodes share. 0: one per node, as with real

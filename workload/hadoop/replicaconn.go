@@ -1,6 +1,7 @@
 package hadoop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,21 @@ func newReplicaConn(r *run, addresses []string, i int, target ipc.Target) replic
 
 // trackerConn returns a connection to the resource trackers.
 func trackerConn(r *run, i int) replicaConn {
-	return newReplicaConn(r, r.cfg.Addresses.Tracker, i, ipc.Target{Protocol: trackerProtocol, User: r.cfg.User})
+	return newReplicaConn(r, r.cfg.Addresses.Tracker, i, r.cfg.caller(trackerProtocol, cmp.Or(r.cfg.NodeUser, r.cfg.User)))
+}
+
+// clientConn returns a connection to the client ports.
+func clientConn(r *run, i int) replicaConn {
+	return newReplicaConn(r, r.cfg.Addresses.Client, i, r.cfg.caller(clientProtocol, r.cfg.User))
+}
+
+// caller returns a user who calls a protocol, with a ticket if there are any.
+func (c *Config) caller(protocol, user string) ipc.Target {
+	to := ipc.Target{Protocol: protocol, User: user}
+	if c.Ticket != nil {
+		to.Ticket = c.Ticket(user)
+	}
+	return to
 }
 
 // dial connects to the current replica, or to the next one that accepts, until the context ends.

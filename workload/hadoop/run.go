@@ -1,6 +1,7 @@
 package hadoop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,7 +77,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	k := ipc.DefaultClientConfig()
-	k.Logger = cfg.Logger
+	k.Logger, k.Protection = cfg.Logger, cmp.Or(cfg.Protection, k.Protection)
 	if r.client, err = ipc.OpenClient(k); err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func (r *run) setUp(ctx context.Context) error {
 	return each(ctx, r.ams, mastersAtOnce, func(m *master) error {
 		ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 		defer cancel()
-		cl := newReplicaConn(r, r.cfg.Addresses.Client, m.number, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
+		cl := clientConn(r, m.number)
 		defer cl.close()
 		if err := m.submit(ctx, &cl); err != nil {
 			return err
@@ -222,7 +223,7 @@ func (r *run) checkUnused(ctx context.Context) error {
 	if len(r.cfg.Addresses.Client) == 0 {
 		return nil
 	}
-	cl := newReplicaConn(r, r.cfg.Addresses.Client, 0, ipc.Target{Protocol: clientProtocol, User: r.cfg.User})
+	cl := clientConn(r, 0)
 	defer cl.close()
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Patience)
 	defer cancel()
