@@ -49,13 +49,20 @@ var fuzzedMethods = map[string]string{
 
 // TestFuzzPorts sends RMD_FUZZ_MESSAGES random messages to YARN's ports behind Kerberos: broken
 // handshakes, and then, under each quality of protection, calls of all methods with random or broken
-// requests. The replica must go on to serve an honest caller and stay within its memory, and nothing
-// may panic.
+// requests; and a hundredth as many requests to the REST port. The replica must go on to serve an honest
+// caller and stay within its memory, and nothing may panic.
 func TestFuzzPorts(t *testing.T) {
 	total, err := strconv.ParseInt(os.Getenv("RMD_FUZZ_MESSAGES"), 10, 64)
 	if err != nil {
 		t.Skip("RMD_FUZZ_MESSAGES is not set: make fuzz-ports")
 	}
+	t.Setenv("GOGC", "400") // fewer collections, so that more messages are sent in the same time
+	t.Run("YARN", func(t *testing.T) { fuzzYARN(t, total) })
+	t.Run("REST", func(t *testing.T) { fuzzWeb(t, total/100) })
+}
+
+// fuzzYARN sends random messages to YARN's four ports.
+func fuzzYARN(t *testing.T, total int64) {
 	f := newPortsFuzzer(t, total)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -80,15 +87,21 @@ func TestFuzzPorts(t *testing.T) {
 		time.Sleep(time.Second)
 	}
 	wg.Wait()
-	if p := f.all[0]; p.cmd.ProcessState != nil || strings.Contains(p.logged(), "panic") {
+	checkFuzzed(t, f.all[0], before, most)
+	f.report()
+	t.Logf("seed %d: %d messages; the slowest of the honest calls took %v; memory %d MiB before, %d MiB at most",
+		f.seed, f.answered.Load(), slowest, before>>20, most>>20)
+}
+
+// checkFuzzed checks that a replica runs, has not panicked and stayed within its memory.
+func checkFuzzed(t *testing.T, p *process, before, most int64) {
+	t.Helper()
+	if p.cmd.ProcessState != nil || strings.Contains(p.logged(), "panic") {
 		t.Errorf("%s has stopped, or has panicked", p.id)
 	}
 	if most > before+overhead*fuzzMemory {
 		t.Errorf("the memory went from %d to %d MiB", before>>20, most>>20)
 	}
-	f.report()
-	t.Logf("seed %d: %d messages; the slowest of the honest calls took %v; memory %d MiB before, %d MiB at most",
-		f.seed, f.answered.Load(), slowest, before>>20, most>>20)
 }
 
 // portsFuzzer is one run.
@@ -107,7 +120,6 @@ type portsFuzzer struct {
 type fuzzCount struct{ served, refused, broken atomic.Int64 }
 
 func newPortsFuzzer(t *testing.T, total int64) *portsFuzzer {
-	t.Setenv("GOGC", "400") // fewer collections, so that more messages are sent in the same time
 	f := &portsFuzzer{seed: uint64(time.Now().UnixNano()), total: total, calls: map[string]*fuzzCount{}}
 	f.hadoopCluster = newSecured(t, 1, "hadoop.rpc.protection", "authentication,integrity,privacy",
 		"yarn.acl.enable", "true", "yarn.admin.acl", "admin", "yarn.node-labels.enabled", "true")

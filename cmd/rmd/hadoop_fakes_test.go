@@ -90,11 +90,7 @@ func newHadoop(t testing.TB, n int, more string, site ...string) *hadoopCluster 
 // newSecured writes the files of n replicas behind Kerberos, in a realm TEST that has no KDC.
 func newSecured(t testing.TB, n int, site ...string) *hadoopCluster {
 	t.Helper()
-	krb5 := filepath.Join(t.TempDir(), "krb5.conf")
-	if err := os.WriteFile(krb5, []byte("[libdefaults]\ndefault_realm = TEST\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KRB5_CONFIG", krb5)
+	setRealm(t)
 	const service = "rm/127.0.0.1@TEST"
 	key := gsstest.NewKey(t, service, 18, 1)
 	h := newHadoop(t, n, "", append(site, "hadoop.security.authentication", "kerberos",
@@ -105,6 +101,16 @@ func newSecured(t testing.TB, n int, site ...string) *hadoopCluster {
 		return func(string, string) (gss.Ticket, error) { return ticket, nil }
 	}
 	return h
+}
+
+// setRealm makes TEST the realm of the processes of a test.
+func setRealm(t testing.TB) {
+	t.Helper()
+	krb5 := filepath.Join(t.TempDir(), "krb5.conf")
+	if err := os.WriteFile(krb5, []byte("[libdefaults]\ndefault_realm = TEST\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KRB5_CONFIG", krb5)
 }
 
 // queuesOf returns the keys and values of a queue configuration such as queueFile.

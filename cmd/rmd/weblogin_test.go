@@ -27,11 +27,7 @@ type webCluster struct {
 }
 
 func startWeb(t *testing.T, n int, site ...string) *webCluster {
-	krb5 := filepath.Join(t.TempDir(), "krb5.conf")
-	if err := os.WriteFile(krb5, []byte("[libdefaults]\ndefault_realm = TEST\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KRB5_CONFIG", krb5)
+	setRealm(t)
 	w := &webCluster{key: gsstest.NewKey(t, "HTTP/127.0.0.1@TEST", 18, 1)}
 	w.hadoopCluster = startHadoop(t, n, "", append([]string{"hadoop.http.authentication.type", "kerberos",
 		"yarn.resourcemanager.webapp.spnego-principal", "HTTP/_HOST@TEST", "yarn.resourcemanager.webapp.spnego-keytab-file",
@@ -286,11 +282,7 @@ func urlString(identifier, password []byte) string {
 // TestNamesBehindKerberos has Kerberos at YARN's ports and no login over HTTP, as many sites do. There
 // nobody proves a user.name, so that it must not open over REST what the ports refuse.
 func TestNamesBehindKerberos(t *testing.T) {
-	krb5 := filepath.Join(t.TempDir(), "krb5.conf")
-	if err := os.WriteFile(krb5, []byte("[libdefaults]\ndefault_realm = TEST\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KRB5_CONFIG", krb5)
+	setRealm(t)
 	w := &webCluster{key: gsstest.NewKey(t, "rm/localhost@TEST", 18, 1)}
 	w.hadoopCluster = startHadoop(t, 1, "", "hadoop.security.authentication", "kerberos",
 		"yarn.resourcemanager.principal", "rm/localhost@TEST", "yarn.resourcemanager.keytab", gsstest.Keytab(t, w.key))
