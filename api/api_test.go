@@ -12,11 +12,11 @@ import (
 
 func TestResourceString(t *testing.T) {
 	for want, r := range map[string]Resource{
-		"0 GiB · 0 vc":                    nil,
-		"4 GiB · 2 vc":                    {MemoryMB: 4096, VCores: 2, GPU: 0},
-		"1 MiB · 0 vc · 3 fpga · 8 gpu":   {MemoryMB: 1, GPU: 8, "acme.com/fpga": 3},
-		"320 GiB · 88 vc · 8 gpu":         {MemoryMB: 327680, VCores: 88, GPU: 8},
-		"10 MiB · 1 vc · 1 plain · 2 gpu": {MemoryMB: 10, VCores: 1, GPU: 2, "plain": 1},
+		"0 GiB · 0 vc":                      nil,
+		"4 GiB · 2 vc":                      {MemoryMB: 4096, VCores: 2, GPU: 0},
+		"0.001 GiB · 0 vc · 3 fpga · 8 gpu": {MemoryMB: 1, GPU: 8, "acme.com/fpga": 3},
+		"320 GiB · 88 vc · 8 gpu":           {MemoryMB: 327680, VCores: 88, GPU: 8},
+		"0.01 GiB · 1 vc · 1 plain · 2 gpu": {MemoryMB: 10, VCores: 1, GPU: 2, "plain": 1},
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("%v: %q, want %q", map[string]int64(r), got, want)

@@ -1,7 +1,7 @@
 package yarn
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 
 	"rmd/internal/thousands"
@@ -11,31 +11,25 @@ import (
 
 const (
 	mebibytesPerGiB = 1 << 10
-	mebibytesPerTiB = 1 << 20
 	// separator separates the kinds of one amount.
 	separator = " · "
 )
 
-// FormatMemory formats an amount of memory in MiB: "512 MiB", "4.5 GiB", "1.5 TiB". It uses the
-// largest unit in which the amount has at most three decimals, so the text is exact: 15000 MiB are
-// "15,000 MiB" and not about 14.6 GiB. Flags and keys of queues take MiB.
+// FormatMemory formats an amount of memory in MiB: "0.5 GiB", "153.6 GiB", "1,536 GiB". The unit is
+// always GiB, so the amounts of a column or a sentence can be compared. The text has the fewest
+// decimals that make the same number of MiB again, rounded down as in the keys of queues. So different
+// amounts have different texts, and a fifth of 1,536 GiB, 314,572 MiB, is 307.2 GiB.
 func FormatMemory(mebibytes int64) string {
 	if mebibytes < 0 {
 		return "-" + FormatMemory(-mebibytes)
 	}
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{" TiB", mebibytesPerTiB}, {" GiB", mebibytesPerGiB}} {
-		if mebibytes >= u.size && mebibytes%u.size*1000%u.size == 0 {
-			decimals := strconv.FormatInt(1000+mebibytes%u.size*1000/u.size, 10)[1:]
-			return strings.TrimRight(strings.TrimRight(thousands.Format(mebibytes/u.size)+"."+decimals, "0"), ".") + u.name
+	whole, rest := mebibytes/mebibytesPerGiB, mebibytes%mebibytesPerGiB
+	for digits, scale := 0, int64(1); ; digits, scale = digits+1, scale*10 {
+		decimals := (rest*scale + mebibytesPerGiB - 1) / mebibytesPerGiB
+		if decimals < scale && decimals*mebibytesPerGiB/scale == rest {
+			return thousands.Format(whole) + fmt.Sprintf(".%0*d", digits, decimals)[:digits+min(digits, 1)] + " GiB"
 		}
 	}
-	if mebibytes == 0 {
-		return "0 GiB"
-	}
-	return thousands.Format(mebibytes) + " MiB"
 }
 
 // FormatKind formats an amount of one resource kind: "320 GiB", "88 vc", "8 gpu".

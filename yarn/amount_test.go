@@ -4,10 +4,9 @@ import "testing"
 
 func TestFormatMemory(t *testing.T) {
 	for mebibytes, want := range map[int64]string{
-		0: "0 GiB", 512: "512 MiB", 1024: "1 GiB", 1536: "1.5 GiB", 1152: "1.125 GiB", 15_000: "15,000 MiB",
-		4915: "4,915 MiB", 12_642: "12,642 MiB", 1023: "1,023 MiB", 384 << 10: "384 GiB", 1205 << 10: "1,205 GiB",
-		3 << 19: "1.5 TiB", 3_750 << 20: "3,750 TiB", -2048: "-2 GiB", 1025: "1,025 MiB", 10 << 10: "10 GiB",
-		1<<20 + 1: "1,048,577 MiB", 1<<20 + 1<<9: "1,024.5 GiB",
+		0: "0 GiB", 512: "0.5 GiB", 1024: "1 GiB", 1536: "1.5 GiB", 1152: "1.125 GiB", 15_000: "14.649 GiB",
+		4915: "4.8 GiB", 12_642: "12.346 GiB", 1: "0.001 GiB", 1023: "0.9991 GiB", 1025: "1.001 GiB", 384 << 10: "384 GiB",
+		471_859: "460.8 GiB", 314_572: "307.2 GiB", 3 << 19: "1,536 GiB", 3_750 << 20: "3,840,000 GiB", -2560: "-2.5 GiB",
 	} {
 		if got := FormatMemory(mebibytes); got != want {
 			t.Errorf("%d MiB: %q, want %q", mebibytes, got, want)

@@ -4,7 +4,6 @@ package format
 import (
 	"fmt"
 	"html/template"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -60,16 +59,6 @@ func Amount(r api.Resource) string {
 	return "–"
 }
 
-// About formats a resource for a list: memory from 10 GiB on is rounded to GiB, because 154 GiB say more
-// there than 157,286 MiB.
-func About(r api.Resource) string {
-	if r[api.MemoryMB] >= 10<<10 {
-		r = maps.Clone(r)
-		r[api.MemoryMB] = (r[api.MemoryMB] + 512) &^ 1023
-	}
-	return Whole(Amount(r))
-}
-
 // Whole uses no-break spaces to keep each number on one line with its unit.
 func Whole(amount string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(amount, " ", "\u00a0"), "·\u00a0", "· ")
@@ -82,25 +71,12 @@ func Parts(r api.Resource, first string) (out []string) {
 		switch {
 		case r[name] == 0:
 		case name == first:
-			out = slices.Insert(out, 0, part(name, r[name]))
+			out = slices.Insert(out, 0, Whole(yarn.FormatKind(name, r[name])))
 		default:
-			out = append(out, part(name, r[name]))
+			out = append(out, Whole(yarn.FormatKind(name, r[name])))
 		}
 	}
 	return out
-}
-
-func part(name string, v int64) string {
-	switch name {
-	case api.MemoryMB:
-		if v >= 10<<10 {
-			v = (v + 512) &^ 1023
-		}
-		return Whole(yarn.FormatMemory(v))
-	case api.VCores:
-		return Number(v) + "\u00a0vc"
-	}
-	return Number(v) + "\u00a0" + yarn.ShortKind(name)
 }
 
 // Cell formats a resource for a cell that may be narrow: it breaks between the kinds only, and no

@@ -133,12 +133,7 @@ func (p usePlot) row() useRow {
 func amountAxis(kind string, most int64) plot.Axis {
 	unit, name, least := 1.0, "", 4.0
 	if kind == api.MemoryMB {
-		name, least = " MiB", 1
-		for _, bigger := range []string{" GiB", " TiB"} {
-			if float64(most) >= 1024*unit {
-				unit, name = 1024*unit, bigger
-			}
-		}
+		unit, name, least = 1024, " GiB", 1
 	}
 	a := plot.Linear(max(float64(most)/unit, least))
 	a.Max *= unit

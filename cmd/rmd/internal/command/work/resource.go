@@ -53,7 +53,8 @@ func parseAmount(text string) (name string, n int64, ok bool) {
 		v, err := strconv.ParseFloat(digits, 64)
 		name = fullName(name)
 		v *= size
-		return name, int64(v), err == nil && name == api.MemoryMB && v >= 0 && v < 1<<53 && v == math.Trunc(v)
+		whole := unit != "MiB" || v == math.Trunc(v) // what tables show of GiB is rounded down to MiB
+		return name, int64(v), err == nil && name == api.MemoryMB && v >= 0 && v < 1<<53 && whole
 	}
 	if !named {
 		name = resourceNames[unit]

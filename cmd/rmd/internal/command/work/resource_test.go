@@ -20,6 +20,10 @@ func TestParseResource(t *testing.T) {
 	if got, err := parseResource("1.5 GiB · 1 vc"); err != nil || got[api.MemoryMB] != 1536 {
 		t.Errorf("1.5 GiB is %v (error %v)", got, err)
 	}
+	shown := api.Resource{api.MemoryMB: 314_572, api.VCores: 1}
+	if got, err := parseResource(shown.String()); err != nil || !maps.Equal(got, shown) {
+		t.Errorf("%q is %v (error %v), want %v", shown, got, err, shown)
+	}
 	for _, text := range []string{"", " , ", "4", "4096,2", "GiB", "-1GiB", "0.3MiB", "vcores=2GiB", "vcores=2x", "=2", "1gpu,gpu=2",
 		"9999999999999999TiB", "2 apples"} {
 		if got, err := parseResource(text); err == nil {
