@@ -79,7 +79,7 @@ var pagePaths = []struct {
 		"Settings of this replica"}},
 	{"/ui/about?find=always", []string{"raft.sync", "Show all"}},
 	{"/ui/cluster?verify=1", []string{"Verified at index 20"}},
-	{"/ui/decisions", []string{"ReservationMade", "container granted", "…_0002"}},
+	{"/ui/decisions", []string{"ReservationMade", "container granted", `scope="col">Application, queue<`, "…_0002"}},
 	{"/ui/decisions?kind=all&app=" + appTwo, []string{"AskChanged", "…_0002"}},
 	{"/ui/decisions?kind=ReservationMade&node=sim-01:8041", []string{"1 event here"}},
 	{"/ui/conf", []string{"Version <b>2</b>", "bound online", "Roll back to 1…", "Keys in force"}},
@@ -94,7 +94,8 @@ var pagePaths = []struct {
 	{"/ui/preemption", []string{"What each queue is entitled to", "root.train", "The next round"}},
 	{"/ui/audit", []string{"token ci", "node drain", "sim-01:8041", "NOT_ALLOWED", "10.0.0.9"}},
 	{"/ui/labels", []string{"Node labels are off", "default", `href="/ui/nodes?label=-"`}},
-	{"/ui/replay", []string{"Paused at index 17", "Rewind", "Step back", "Reserved at this index", "…_0002", "rmd replay",
+	{"/ui/replay", []string{"Paused at index 17", `class="here" aria-current="step"`, "Node, reservation",
+		"Rewind", "Step back", "Reserved at this index", "…_0002", "rmd replay",
 		"127.0.0.1:8088", "Play it with and without"}},
 }
 

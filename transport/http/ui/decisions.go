@@ -18,6 +18,7 @@ import (
 type decisionRow struct {
 	eventlog.Decision
 	Because api.Because // derived from the state just before; empty if the event itself has the reason
+	New     bool        // made at the index of the page, which is of the past
 }
 
 // decisionFilter selects events. The zero value selects all decisions.

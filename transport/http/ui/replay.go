@@ -51,18 +51,12 @@ type replayData struct {
 	// Addresses; empty if there is nowhere to go.
 	Begin, Back, Step, Now, Pause, Here string
 	Speeds                              []choice // their values are addresses
-	Rows                                []playbackRow
+	Rows                                []decisionRow
 	Historical                          *pastData
 	NoHistorical                        *api.Error
 	Rerun                               *api.Rerun
 	Address                             string
 	Live                                bool // it moves by itself: it plays, or shows the newest entry
-}
-
-// playbackRow is a decision. New means that it was made at the current position.
-type playbackRow struct {
-	decisionRow
-	New bool
 }
 
 // pastData describes the cluster as it was.
@@ -96,8 +90,9 @@ func replay(q *query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range list.Rows {
-		d.Rows = append(d.Rows, playbackRow{r, r.Index == f.At})
+	d.Rows = list.Rows
+	for i := range d.Rows {
+		d.Rows[i].New = d.Rows[i].Index == f.At
 	}
 	if len(d.Rows) > 0 {
 		d.AtMillis, d.Term = d.Rows[0].AtMillis, d.Rows[0].Term
