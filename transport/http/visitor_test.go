@@ -18,6 +18,9 @@ func TestPageLoginAndLogoutLinks(t *testing.T) {
 		strings.Contains(page, "/ui/logout") {
 		t.Errorf("no way in:\n%s", page)
 	}
+	if !strings.Contains(page, `<body class="guest"`) || strings.Contains(open, "guest") {
+		t.Error("only who must log in for changes gets links in the place of buttons")
+	}
 	v := visitor{b: b}
 	if refused := v.post("/ui/cluster", "/ui/cluster/snapshot"); refused.Code != 401 ||
 		!strings.Contains(refused.Body.String(), `href="/ui/login"`) {
@@ -26,10 +29,25 @@ func TestPageLoginAndLogoutLinks(t *testing.T) {
 	w := b.ask("GET", "/ui/apps", "", "Cookie", cookieOf(b.logIn("operator", "/ui/")))
 	page = w.Body.String()
 	if !strings.Contains(page, "<b>operator</b>, operator") || !strings.Contains(page, `action="/ui/logout"`) ||
-		strings.Contains(page, "/ui/login") {
+		strings.Contains(page, "/ui/login") || strings.Contains(page, "guest") {
 		t.Errorf("no way out:\n%s", page)
 	}
 	for _, found := range checkHTML(page) {
 		t.Errorf("HTML of the page: %s", found)
+	}
+}
+
+// TestLoginLeadsBack checks that the login returns to the page whose link led there, if that is one of ours.
+func TestLoginLeadsBack(t *testing.T) {
+	b := guardedBench(t, nil)
+	for from, want := range map[string]string{"/ui/queues/root.train?x=1": "/ui/queues/root.train?x=1", "/v1/apps": "/ui/"} {
+		page := b.ask("GET", "/ui/login", "", "Referer", "http://127.0.0.1:8088"+from).Body.String()
+		if !strings.Contains(page, `name="next" value="`+want+`"`) {
+			t.Errorf("from %s the login does not lead to %s:\n%s", from, want, page)
+		}
+	}
+	if page := b.ask("GET", "/ui/login", "", "Referer", "http://evil.example/ui/apps").Body.String(); !strings.Contains(
+		page, `name="next" value="/ui/"`) {
+		t.Errorf("another site chooses the page after the login:\n%s", page)
 	}
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"strings"
@@ -173,6 +174,21 @@ func TestPagesOf(t *testing.T) {
 	} {
 		if got := pagesOf(c.of, c.secure); got != c.want {
 			t.Errorf("pagesOf(%v, secure %v) = %q, want %q", c.of, c.secure, got, c.want)
+		}
+	}
+}
+
+// TestFormsStandBesideALogin checks that every page with a form for changes has the link to log in that
+// guests see in the place of the form.
+func TestFormsStandBesideALogin(t *testing.T) {
+	for _, name := range append(Pages(), "parts") {
+		text, err := fs.ReadFile(Templates(), name+".html")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _, changes := strings.Cut(string(text), `method="post"`)
+		if changes && !strings.Contains(before, `{{template "login"}}`) {
+			t.Errorf("%s.html has a form for changes, and no link to log in before it", name)
 		}
 	}
 }

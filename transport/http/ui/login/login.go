@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -65,7 +66,7 @@ func (l *Handler) serveIn(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		p := auth.Of(r)
-		d := data{Next: localPage(r.URL.Query().Get("next"))}
+		d := data{Next: localPage(next(r))}
 		if p.Known() {
 			d.Who, d.Role = p.Name, p.Role.String()
 		}
@@ -139,6 +140,18 @@ func (l *Handler) serveOut(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.Redirect(w, r, Path, http.StatusSeeOther)
+}
+
+// next returns the page to which the visitor wants to go after the login: the one in the address, or else
+// the one whose link led here.
+func next(r *http.Request) string {
+	if q := r.URL.Query(); q.Has("next") {
+		return q.Get("next")
+	}
+	if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host {
+		return from.RequestURI()
+	}
+	return ""
 }
 
 // localPage returns next if it is one of our pages, otherwise the first page.
