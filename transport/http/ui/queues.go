@@ -205,13 +205,13 @@ var queueUserColumns = []sortable[api.User]{
 	{title: "Uses", name: "used", compare: func(a, b api.User) int { return amounts.Compare(a.Used, b.Used) }},
 	{title: "Limit", name: "limit", compare: func(a, b api.User) int { return amounts.Compare(a.Limit, b.Limit) }},
 	{title: "For AMs", name: "ams", compare: func(a, b api.User) int { return amounts.Compare(a.AMUsed, b.AMUsed) }},
-	{title: "Active", name: "active", number: true, compare: func(a, b api.User) int {
+	{title: "Active applications", name: "active", number: true, compare: func(a, b api.User) int {
 		return cmp.Compare(a.ActiveApps, b.ActiveApps)
 	}},
-	{title: "Waiting", name: "waiting", number: true, compare: func(a, b api.User) int {
+	{title: "Waiting applications", name: "waiting", number: true, compare: func(a, b api.User) int {
 		return cmp.Compare(a.PendingApps, b.PendingApps)
 	}},
-	{title: "Active user"},
+	{title: "Active user", hint: activeUsers},
 }
 
 // queueUsage is a queue's use of one kind.
