@@ -140,7 +140,9 @@ func (f *portsFuzzer) targets() []fuzzTarget {
 	at := f.at[f.all[0]]
 	ticket := func(address, protocol, user string) func() (ipc.Target, error) {
 		return func() (ipc.Target, error) {
-			return ipc.Target{Address: address, Protocol: protocol, User: user, Ticket: f.ticket(user)}, nil
+			to := f.caller(user)
+			to.Address, to.Protocol = address, protocol
+			return to, nil
 		}
 	}
 	var fresh proto.GetNewApplicationResponseProto

@@ -85,7 +85,7 @@ func BenchmarkHadoopProtection(b *testing.B) {
 				h = newSecured(b, 3, "hadoop.rpc.protection", q.name)
 			}
 			r := loadHadoop(b, h, hadoop.Allocations, func(c *hadoop.Config, h *hadoopCluster) {
-				c.Warmup, c.Ticket, c.Protection = 5*time.Second, h.ticket, q.takes
+				c.Warmup, c.Caller, c.Protection = 5*time.Second, h.caller, q.takes
 				if h.ticket != nil {
 					c.User, c.NodeUser = "bench@TEST", "nm/127.0.0.1@TEST"
 				}

@@ -155,11 +155,18 @@ func startHadoop(t *testing.T, n int, more string, site ...string) *hadoopCluste
 func (h *hadoopCluster) call(address, protocol, user, method string, req, reply gproto.Message) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	to := ipc.Target{Address: address, Protocol: protocol, User: user}
+	to := h.caller(user)
+	to.Address, to.Protocol = address, protocol
+	return h.ipc.Call(ctx, to, method, req, reply)
+}
+
+// caller returns a user with a ticket if the cluster demands one.
+func (h *hadoopCluster) caller(user string) ipc.Target {
+	to := ipc.Target{User: user}
 	if h.ticket != nil {
 		to.Ticket = h.ticket(user)
 	}
-	return h.ipc.Call(ctx, to, method, req, reply)
+	return to
 }
 
 func (h *hadoopCluster) must(address, protocol, user, method string, req, reply gproto.Message) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"rmd/internal/gss"
 	"rmd/transport/hadoop/ipc"
 )
 
@@ -34,10 +33,10 @@ type Config struct {
 	Addresses Addresses
 	// User submits the applications, and NodeUser runs the nodes; "" means the same user.
 	User, NodeUser string
-	// Ticket returns the tickets of a user, who is called by a principal then. It is nil without
-	// Kerberos. Protection is the quality of protection that connections with a ticket or token have;
-	// 0 means ipc.Authentication.
-	Ticket     func(principal string) func(service, host string) (gss.Ticket, error)
+	// Caller returns a user with the credentials that the ports demand. nil: the name is enough.
+	Caller func(user string) ipc.Target
+	// Protection is the quality of protection of connections with a ticket or token. 0 means
+	// ipc.Authentication.
 	Protection ipc.Protection
 	Queue      string
 

@@ -77,12 +77,13 @@ func clientConn(r *run, i int) replicaConn {
 	return newReplicaConn(r, r.cfg.Addresses.Client, i, r.cfg.caller(clientProtocol, r.cfg.User))
 }
 
-// caller returns a user who calls a protocol, with a ticket if there are any.
+// caller returns a user who calls a protocol.
 func (c *Config) caller(protocol, user string) ipc.Target {
-	to := ipc.Target{Protocol: protocol, User: user}
-	if c.Ticket != nil {
-		to.Ticket = c.Ticket(user)
+	to := ipc.Target{User: user}
+	if c.Caller != nil {
+		to = c.Caller(user)
 	}
+	to.Protocol = protocol
 	return to
 }
 
