@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rmd/cluster/leading"
+	"rmd/cluster/protocol"
 	"rmd/cluster/refusal"
 	"rmd/cluster/servers"
 	"rmd/cluster/timers"
@@ -230,7 +231,8 @@ func TestRestartAll(t *testing.T) {
 	}
 }
 
-// TestAddressChange checks that the leader learns the new address of a restarted replica.
+// TestAddressChange checks that the leader learns the new address of a restarted replica, and none at which
+// it does not reach that.
 func TestAddressChange(t *testing.T) {
 	t.Parallel()
 	// a replica announces its new address at an interval that depends on them
@@ -251,6 +253,9 @@ func TestAddressChange(t *testing.T) {
 		s, _ := servers.Find(l.c.core.Configuration(), f.id)
 		return string(s.Address) == f.addr
 	})
+	_, err := protocol.Ask[protocol.None](t.Context(), f.srv, l.addr, protocol.Move,
+		moveRequest{ServerID: string(f.c.Identity().ServerID()), Address: "127.0.0.1:1"})
+	wantRefusal(t, err, refusal.PeerUnreachable)
 }
 
 // TestSnapshotCatchUp checks that a follower catches up by a snapshot if the log was truncated

@@ -163,6 +163,9 @@ func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joi
 				"replica %s runs %s with feature level %d, but the cluster has level %d", q.Identity.ID, q.Version, q.Level, have)
 		}
 	}
+	if err := c.answersAt(ctx, sid, q.Address); err != nil {
+		return joinReply{}, err
+	}
 	role, err := c.useToken(q)
 	if err != nil {
 		return joinReply{}, err
@@ -177,6 +180,27 @@ func (c *changes) joinHere(ctx context.Context, from string, q joinRequest) (joi
 	}
 	c.Log.Info("replica joined as non-voter", "replica", q.Identity.ID, "address", q.Address, "role", role)
 	return c.letIn(sid, role), nil
+}
+
+// answersAt refuses an address at which the leader does not reach the replica that announced it: it would
+// replicate nothing there.
+func (c *changes) answersAt(ctx context.Context, server raft.ServerID, addr string) error {
+	ctx, cancel := context.WithTimeout(ctx, protocol.PatientTimeout)
+	defer cancel()
+	id, _ := identity.Split(server)
+	i, err := protocol.Ask[info](ctx, c.Peer, addr, protocol.Info, protocol.None{})
+	what := ""
+	switch {
+	case err != nil:
+		what = err.Error()
+	case i.Identity.ServerID() != server:
+		what = "replica " + i.Identity.ID + " answered"
+	default:
+		return nil
+	}
+	return refusal.New(refusal.PeerUnreachable,
+		"check raft.advertise of "+id+", and whether the leader's machine reaches that address",
+		"the leader %s dialed %s at %s: %s", c.Config.ID, id, addr, what)
 }
 
 // letIn returns the answer to a replica that is now a member.
@@ -241,6 +265,11 @@ func (c *changes) moveHere(ctx context.Context, from string, q moveRequest) erro
 		}
 		_, err = protocol.Ask[protocol.None](ctx, c.Peer, addr, protocol.Move, q)
 		return err
+	}
+	if q.ServerID != string(c.Identity().ServerID()) { // before the lock: a replica repeats its move until it succeeds
+		if err := c.answersAt(ctx, raft.ServerID(q.ServerID), q.Address); err != nil {
+			return err
+		}
 	}
 	c.one.Lock()
 	defer c.one.Unlock()

@@ -102,6 +102,18 @@ func TestJoinRefusals(t *testing.T) {
 	wantRefusal(t, join(newReplica(t, "RM2", level(3)).start(), "good"), refusal.IDInUse)
 	wantRefusal(t, join(newReplica(t, "rm3", func(c *Config) { c.Level, c.Advertise = 3, rm2.addr }).start(), "good"),
 		refusal.AddressInUse)
+	for advertise, answers := range map[string]string{"127.0.0.1:1": "refused", stranger.addr: "replica rm7 answered"} {
+		lost := newReplica(t, "rm5", func(c *Config) { c.Level, c.Advertise = 3, advertise }).start()
+		err := join(lost, "good")
+		wantRefusal(t, err, refusal.PeerUnreachable)
+		if !strings.Contains(err.Error(), "rm1 dialed rm5 at "+advertise+": ") || !strings.Contains(err.Error(), answers) {
+			t.Errorf("the leader reaches another at %s: %v", advertise, err)
+		}
+		if lead.c.HasMember("rm5") {
+			t.Errorf("rm5 is a member at %s", advertise)
+		}
+		lost.stop()
+	}
 
 	other := newReplica(t, "rm4", level(3)).start()
 	if err := other.c.core.Dir.Update(func(i *identity.Identity) { i.ClusterID = "another" }); err != nil {
