@@ -55,6 +55,9 @@ var advice = map[string]map[string]string{
 	"cmd/rmd/internal/command/replica/init.go": {
 		"first replica only:": "rmd init has just written the first configuration",
 	},
+	"cmd/rmd/internal/command/replica/init_remove.go": {
+		"rmd cluster remove %s": "it follows the command that waits until the replacement votes",
+	},
 	"cmd/rmd/internal/command/replica/offline.go": {
 		"rmd recover --data /var/lib": "an example in the help of the command, with --dry-run",
 	},

@@ -52,7 +52,9 @@ func TestInitReplicaAdds(t *testing.T) {
 	edit(t, "prod/rm1/rmd.yaml", "#auth: optional", "auth: required")
 	r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm4=10.0.0.14", "--instead-of", "rm2")
 	if r.exit != 0 || r.out != "prod/rm4\n" ||
-		!strings.Contains(r.err, "RMD_ADDR=https://10.0.0.11:8090,https://b.example:8090,https://10.0.0.14:8090\n") {
+		!strings.Contains(r.err, "RMD_ADDR=https://10.0.0.11:8090,https://b.example:8090,https://10.0.0.14:8090\n") ||
+		!strings.Contains(r.err, "rmd cluster join 10.0.0.11:8034 --addr https://10.0.0.14:8090 --token-file token --wait\n"+
+			"rmd cluster remove rm2\n") {
 		t.Fatalf("rmd init --replica: %+v", r)
 	}
 	if env := contentOf(t, "prod")["prod/rmd.env"]; !strings.Contains(env,
@@ -66,6 +68,10 @@ func TestInitReplicaAdds(t *testing.T) {
 		l.Raft.Listen != old.Raft.Listen || l.HTTP.Listen != old.HTTP.Listen || l.HTTP.ListenTLS != old.HTTP.ListenTLS ||
 		l.TLS.Cert != filepath.Join("prod", "rm4", "rm4.pem") {
 		t.Errorf("rm4 has\n%+v\nrm1 has\n%+v", l.Config, old.Config)
+	}
+	if r := rmd(t, nil, "init", "--dir", "prod", "--replica", "rm4=10.0.0.14"); r.exit != 0 ||
+		strings.Contains(contentOf(t, "prod")["prod/rmd.env"], "10.0.0.12") {
+		t.Errorf("rm2 is back: %+v", r)
 	}
 	for _, id := range []string{"rm1", "rm3", "rm4"} {
 		conf := loadReplica(t, id).Hadoop
@@ -90,6 +96,39 @@ func TestInitReplicaAdds(t *testing.T) {
 	if leaf := conf.Certificates[0].Leaf; leaf.VerifyHostname("10.0.0.14") != nil ||
 		leaf.VerifyHostname("rmd.example") != nil || leaf.VerifyHostname("10.0.0.11") == nil {
 		t.Errorf("the certificate is for %v %v", leaf.DNSNames, leaf.IPAddresses)
+	}
+}
+
+// TestInitRemoves checks that a replica which left is in no file of the others any more, that its own files
+// stay, and that it can be added again. The files are those from before it was added.
+func TestInitRemoves(t *testing.T) {
+	newCluster(t)
+	before := contentOf(t, "prod")
+	add := []string{"init", "--dir", "prod", "--replica", "rm4=10.0.0.14"}
+	if r := rmd(t, nil, add...); r.exit != 0 {
+		t.Fatalf("rmd init --replica: %+v", r)
+	}
+	r := rmd(t, nil, "init", "--dir", "prod", "--remove", "rm4")
+	if r.exit != 0 || r.out != "prod/rm1\nprod/rm2\nprod/rm3\n" ||
+		!strings.Contains(r.err, "RMD_ADDR=https://10.0.0.11:8090,https://10.0.0.12:8090,https://b.example:8090\n") {
+		t.Fatalf("rmd init --remove: %+v", r)
+	}
+	after := contentOf(t, "prod")
+	for name := range after {
+		if strings.HasPrefix(name, "prod/rm4/") {
+			delete(after, name)
+		}
+	}
+	if !reflect.DeepEqual(before, after) {
+		t.Error("the files of the others are not those from before")
+	}
+	for _, name := range []string{"prod/rm4/rm4-key.pem", "prod/rm4/rmd.yaml.removed"} {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if r := rmd(t, nil, add...); r.exit != 0 {
+		t.Errorf("add it again: %+v", r)
 	}
 }
 
@@ -175,6 +214,9 @@ func TestInitReplicaRefuses(t *testing.T) {
 			[]string{"--dir", "prod", "--replica", "rm1=10.0.0.11", "--instead-of", "rm1"}},
 		{`--instead-of names the replica`, exitcode.Usage, []string{"--dir", "prod", "--instead-of", "rm1"}},
 		{`--tls and --replica contradict`, exitcode.Usage, []string{"--dir", "prod", "--replica", "rm4=10.0.0.14", "--tls"}},
+		{`--remove and --replica contradict`, exitcode.Usage,
+			[]string{"--dir", "prod", "--replica", "rm4=10.0.0.14", "--remove", "rm1"}},
+		{`there is no replica rm9`, exitcode.Usage, []string{"--dir", "prod", "--remove", "rm9"}},
 		{`FILE: . has no directory of a replica`, exitcode.Usage, []string{"--replica", "rm4=10.0.0.14"}},
 		{`EXISTS: prod has the directories of the replicas`, exitcode.Refused,
 			[]string{"--dir", "prod", "--id", "rm4", "--tls", "--advertise", "10.0.0.14:8034"}},

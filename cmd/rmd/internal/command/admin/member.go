@@ -284,8 +284,13 @@ func clusterRemove() verb.Verb {
 					return err
 				}
 			}
-			return changeMember(c, id, "remove", api.MemberRequest{Force: c.Bool("force"), DryRun: c.Bool("dry-run")},
+			err := changeMember(c, id, "remove", api.MemberRequest{Force: c.Bool("force"), DryRun: c.Bool("dry-run")},
 				"removed %s", id)
+			if err == nil && !c.Bool("dry-run") {
+				c.PrintMessage("if %s does not come back, take it out of the files of \"rmd init\": rmd init --dir DIR --remove %s",
+					id, id)
+			}
+			return err
 		},
 	}
 }

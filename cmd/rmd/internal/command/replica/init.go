@@ -29,6 +29,7 @@ func InitVerb() verb.Verb {
 			"HOST:PORT moves REST from port 8088 to PORT and the other ports by as much: 8090 (REST over TLS), 8034 (replicas) and YARN's 8030 to 8033. " +
 			"So two clusters can share machines, and the replicas of one a loopback address.\n" +
 			"With --replica it writes the directory of one replica beside those of the others, with their settings, and names it in their yarn-site.xml: of a replica to add, or with another address. For a replica that is there it makes a new certificate.\n" +
+			"With --remove it takes a replica that left the cluster out of the yarn-site.xml of the others and out of rmd.env. It deletes nothing.\n" +
 			"Without them it writes the files of one replica. For the next replica, repeat the command with another --id in the directory of the CA.\nCopy ca.pem, ID.pem, ID-key.pem and ID.yaml to that machine. Do not copy the CA's key.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "replicas",
@@ -39,6 +40,8 @@ func InitVerb() verb.Verb {
 				Usage: "with --replicas: the realm in which callers prove who they are: EXAMPLE.COM", DefaultText: "none"},
 			&cli.StringFlag{Name: "replica", Usage: "one replica of the cluster whose files are in --dir: rm4=10.0.0.14"},
 			&cli.StringFlag{Name: "instead-of", Usage: "with --replica: the replica that it replaces", DefaultText: "none"},
+			&cli.StringFlag{Name: "remove", Usage: "the replica to take out of the files in --dir, once it left the cluster: rm4",
+				DefaultText: "none"},
 			&cli.StringFlag{Name: "id", Usage: "id of the replica", Value: "rm1"},
 			&cli.StringFlag{Name: "cluster", Usage: "name of the cluster", Value: "rmd"},
 			verb.Fill(verb.Files, &cli.StringFlag{Name: "data", Usage: "data directory of the replica", Value: "/var/lib/rmd"}),
@@ -50,7 +53,8 @@ func InitVerb() verb.Verb {
 		Examples: []string{"rmd init --cluster prod --replicas rm1=10.0.0.11,rm2=10.0.0.12,rm3=10.0.0.13 --tls",
 			"rmd init --replicas rm1=a.example.com,rm2=b.example.com,rm3=c.example.com --tls --kerberos EXAMPLE.COM",
 			"rmd init --cluster try --replicas rm1=127.0.0.1:9088,rm2=127.0.0.1:9188,rm3=127.0.0.1:9288",
-			"rmd init --dir prod --replica rm4=10.0.0.14 --instead-of rm1", "rmd init --id rm1 --cluster prod",
+			"rmd init --dir prod --replica rm4=10.0.0.14 --instead-of rm1", "rmd init --dir prod --remove rm4",
+			"rmd init --id rm1 --cluster prod",
 			"rmd init --dir /etc/rmd --id rm1 --advertise 10.0.0.11:8034 --tls"},
 		Surplus: func(c *verb.Call) error {
 			if !c.IsSet("replicas") {
@@ -69,6 +73,8 @@ func InitVerb() verb.Verb {
 			switch {
 			case c.IsSet("replica"):
 				return runInitReplica(c)
+			case c.IsSet("remove"):
+				return runInitRemove(c)
 			case c.IsSet("instead-of"):
 				return clierr.Usagef("write --replica rm4=10.0.0.14 too", "--instead-of names the replica that --replica replaces")
 			case c.IsSet("replicas"):

@@ -23,13 +23,13 @@ import (
 	"rmd/internal/hadoopconf"
 )
 
-// replicaFiles describes what "rmd init --replica" writes in the directory of a cluster: the files
-// of one replica, and what the other replicas' files of Hadoop say of it.
+// replicaFiles describes what "rmd init --replica" and "--remove" write in the directory of a cluster: the
+// files of one replica, and what the other replicas' files of Hadoop say of it.
 type replicaFiles struct {
 	dir    string // of the cluster
 	to     replicaHost
 	from   replicaHost // the replica with the files to start from: this one if it has files, or else another
-	gone   string      // the id of the replica that to replaces, or ""
+	gone   string      // the id of the replica that leaves, or ""
 	others []replicaHost
 	keys   map[string]string // of from's rmd.yaml
 }
@@ -46,7 +46,7 @@ func runInitReplica(c *verb.Call) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	own, sites := filepath.Join(tmp, f.to.id), map[string][]byte{}
+	own := filepath.Join(tmp, f.to.id)
 	if err := f.write(own); err != nil {
 		return err
 	}
@@ -54,31 +54,41 @@ func runInitReplica(c *verb.Call) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range f.others {
-		if sites[r.id], err = f.site(filepath.Join(f.dir, r.id)); err != nil {
-			return err
-		}
-	}
-	for id, site := range sites { // the order does not matter: each has a file of its own
-		if site != nil {
-			if err := writePublic(filepath.Join(f.dir, id, HadoopDir, yarnSiteFile), site); err != nil {
-				return err
-			}
-		}
+	if err := f.rewriteSites(f.others); err != nil {
+		return err
 	}
 	if err := moveFiles(own, filepath.Join(f.dir, f.to.id)); err != nil {
+		return err
+	}
+	if err := f.retire(); err != nil {
 		return err
 	}
 	return f.show(c, l)
 }
 
+// rewriteSites writes the yarn-site.xml of replicas that stay as they are. It writes none if one cannot be
+// written.
+func (f *replicaFiles) rewriteSites(replicas []replicaHost) (err error) {
+	sites := make([][]byte, len(replicas))
+	for i, r := range replicas {
+		if sites[i], err = f.site(filepath.Join(f.dir, r.id)); err != nil {
+			return err
+		}
+	}
+	for i, r := range replicas {
+		if sites[i] != nil {
+			if err := writePublic(filepath.Join(f.dir, r.id, HadoopDir, yarnSiteFile), sites[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // readReplicaFiles reads the flags, and the directory of the cluster.
 func readReplicaFiles(c *verb.Call) (*replicaFiles, error) {
-	for _, flag := range []string{"replicas", "id", "advertise", "cluster", "data", "tls", "host", "kerberos"} {
-		if c.IsSet(flag) {
-			return nil, clierr.Usagef("omit --"+flag,
-				"--%s and --replica contradict each other: the files of the other replicas decide", flag)
-		}
+	if err := checkAlone(c, "replica", "remove"); err != nil {
+		return nil, err
 	}
 	to, ported, err := parseReplica(c.String("replica"))
 	if err != nil {
@@ -106,7 +116,7 @@ func readReplicaFiles(c *verb.Call) (*replicaFiles, error) {
 	case f.gone == to.id:
 		return nil, clierr.Usagef("omit --instead-of", "%s cannot replace itself", to.id)
 	case f.gone != "" && !slices.ContainsFunc(known, func(r replicaHost) bool { return r.id == f.gone }):
-		return nil, clierr.Usagef("name one of the replicas in "+f.dir, "there is no replica %s", f.gone)
+		return nil, noReplica(f.dir, f.gone)
 	}
 	if f.from.id == "" {
 		f.from = known[0]
@@ -126,6 +136,17 @@ func readReplicaFiles(c *verb.Call) (*replicaFiles, error) {
 		return nil, configError(err)
 	}
 	return f, nil
+}
+
+// checkAlone refuses flags beside one that changes the files of a cluster.
+func checkAlone(c *verb.Call, one string, more ...string) error {
+	for _, flag := range append(more, "replicas", "id", "advertise", "cluster", "data", "tls", "host", "kerberos") {
+		if c.IsSet(flag) {
+			return clierr.Usagef("omit --"+flag,
+				"--%s and --%s contradict each other: the files of the other replicas decide", flag, one)
+		}
+	}
+	return nil
 }
 
 // replicasIn returns the replicas whose directories are in the directory of a cluster, sorted by id.
@@ -425,6 +446,10 @@ func (f *replicaFiles) show(c *verb.Call, l *config.Loaded) error {
 			f.to.id, filepath.Join(abs, environmentFile))
 		c.PrintMessage("%s", all.environment(abs)[0])
 		realm.Of(l.Hadoop, all.local, abs, HadoopDir).Show(c.PrintMessage, realm.Replica{ID: f.to.id, Host: f.to.host})
+	}
+	if f.from.id != f.to.id {
+		f.showJoin(c, all)
+		f.showRetired(c, abs)
 	}
 	_, err = fmt.Fprintln(c.Program.Out, filepath.Join(f.dir, f.to.id))
 	return err
