@@ -1,6 +1,9 @@
 package api
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Health answers /v1/health, /v1/ready and /v1/leader.
 type Health struct {
@@ -110,6 +113,24 @@ func Unreachable(members []Member) (out []Member) {
 	return out
 }
 
+// Missing says which of the voters that do not answer must be started so that there can be a leader, or "" if
+// the others are a majority.
+func Missing(voters int, silent []string) string {
+	majority := voters/2 + 1
+	missing := majority - (voters - len(silent))
+	if missing <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf("a majority of %d is %d: start ", voters, majority)
+	switch missing {
+	case 1:
+		return text + strings.Join(silent, " or ")
+	case len(silent):
+		return text + strings.Join(silent, " and ")
+	}
+	return text + fmt.Sprintf("%d of %s", missing, strings.Join(silent, ", "))
+}
+
 // Text describes the election for people. The same replica may lead again, after it was without a
 // majority.
 func (f Failover) Text() string {
@@ -163,7 +184,7 @@ type Member struct {
 	Pending   bool   `json:"pending,omitempty"` // a change of its membership is not committed yet
 	Leader    bool   `json:"leader"`
 	Role      string `json:"role"`  // leader, follower or candidate
-	State     string `json:"state"` // alive or unreachable
+	State     string `json:"state"` // alive, unreachable, or empty: it runs without data
 	Term      uint64 `json:"term"`
 	Commit    uint64 `json:"commit"`
 	Applied   uint64 `json:"applied"`

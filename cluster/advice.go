@@ -15,6 +15,16 @@ func Replace(id string) string {
 		needsLeader, id)
 }
 
+// withoutData says how a member comes back that runs without data. Only if there is a leader, a majority has
+// the data, so that the disk may be given up.
+func withoutData(id string, led bool) string {
+	text := "it runs without data: mount its disk"
+	if led {
+		text += fmt.Sprintf("; if that is lost, rmd cluster remove %s, and join it again", id)
+	}
+	return text
+}
+
 // Rejoin says how to give up the disk of a replica that is not a member of the cluster, or not any
 // more.
 const Rejoin = needsLeader + "wipe its data directory, and join it again; else keep the data"

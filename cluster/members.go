@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ import (
 const (
 	StateAlive       = "alive"
 	StateUnreachable = "unreachable"
+	StateEmpty       = "empty" // it answers and has no data of the cluster
 )
 
 // Member describes one replica. It combines the membership with the replica's own answer.
@@ -175,7 +177,8 @@ func (s *survey) Members() []Member {
 		committed = latest // nothing was applied since the start
 	}
 	conf := servers.Union(latest, committed)
-	infos := s.askAll(conf)
+	answers := s.answers(protocol.InfoTimeout, conf)
+	infos := onlyOf(answers)
 	var commit, term uint64
 	var rolledBack map[raft.ServerID]string
 	var refusing map[string]string
@@ -200,6 +203,8 @@ func (s *survey) Members() []Member {
 			m.LastContact, m.Version, m.Level, m.DiskFree, m.Full = i.LastContact, i.Version, i.Level, i.DiskFree, i.Full
 			m.Lag, m.Problem, m.Warning = commit-min(commit, i.Applied), i.Problem, i.Warning
 			m.Stalled, m.Unreached = cmp.Or(i.Stalled, refusing[m.ID]), i.Unreached
+		} else if i := answers[s.ID]; i.Empty && i.Identity.ID == m.ID {
+			m.State, m.Problem = StateEmpty, withoutData(m.ID, leader != "")
 		}
 		if text := rolledBack[s.ID]; text != "" {
 			m.Problem = text
@@ -208,6 +213,17 @@ func (s *survey) Members() []Member {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
 	return out
+}
+
+// Absent returns the number of voters, and those that this replica does not reach, by its latest tries.
+func (c *Cluster) Absent() (voters int, absent []string) {
+	unreached, all := c.reach.Unreached(), servers.Voters(c.core.Configuration())
+	for _, s := range all {
+		if id, _ := identity.Split(s.ID); unreached[id] != "" {
+			absent = append(absent, id)
+		}
+	}
+	return len(all), absent
 }
 
 // HasMember reports whether the newest membership here has a replica with an id. It calls no other
@@ -234,6 +250,18 @@ func (s *survey) askPatiently(servers ...raft.Server) map[raft.ServerID]info {
 
 // askWithin does the work of askAll and askPatiently.
 func (s *survey) askWithin(d time.Duration, conf raft.Configuration) map[raft.ServerID]info {
+	return onlyOf(s.answers(d, conf))
+}
+
+// onlyOf returns the answers that are of the servers themselves, not of others at their addresses.
+func onlyOf(answers map[raft.ServerID]info) map[raft.ServerID]info {
+	out := maps.Clone(answers)
+	maps.DeleteFunc(out, func(id raft.ServerID, i info) bool { return i.Identity.ServerID() != id })
+	return out
+}
+
+// answers returns what answers at the addresses of servers within a time.
+func (s *survey) answers(d time.Duration, conf raft.Configuration) map[raft.ServerID]info {
 	ctx, cancel := context.WithTimeout(s.Context, d)
 	defer cancel()
 	self := s.Identity().ServerID()
@@ -253,7 +281,7 @@ func (s *survey) askWithin(d time.Duration, conf raft.Configuration) map[raft.Se
 		}
 		wg.Go(func() {
 			i, err := protocol.Ask[info](ctx, s.Peer, string(v.Address), protocol.Info, protocol.None{})
-			if err != nil || i.Identity.ServerID() != v.ID {
+			if err != nil {
 				return
 			}
 			mu.Lock()

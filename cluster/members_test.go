@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,4 +118,32 @@ func TestRemovalSparesRejoinedID(t *testing.T) {
 	if _, ok := servers.Find(l.c.core.Configuration(), string(next)); !ok {
 		t.Errorf("%s went by a removal that was asked for before it came", next)
 	}
+}
+
+// TestMembersShowWhoIsEmpty checks that a member which runs without data is not shown as one that does not
+// answer, and that nobody is told to give up its disk unless a leader has the data.
+func TestMembersShowWhoIsEmpty(t *testing.T) {
+	t.Parallel()
+	l, f, g := ledTrio(t)
+	g.stop()
+	g.dir = filepath.Join(t.TempDir(), "empty")
+	g.start()
+	see := func(led bool) {
+		t.Helper()
+		var got Member
+		eventually(t, patience, "who is empty", func() bool {
+			for _, m := range l.c.Members() {
+				if m.ID == g.id {
+					got = m
+				}
+			}
+			return got.State == StateEmpty && strings.Contains(got.Problem, "cluster remove "+g.id) == led
+		})
+		if !strings.HasPrefix(got.Problem, "it runs without data: mount its disk") {
+			t.Errorf("%s is shown as %+v", g.id, got)
+		}
+	}
+	see(true)
+	f.kill()
+	see(false)
 }

@@ -99,6 +99,9 @@ func (c consensus) NoState() *api.Error {
 	return problem.UnknownCommit(fmt.Sprintf("replica %s is a member of cluster %s", c.r.ID(), k.ClusterID()))
 }
 
+// Missing implements v1.Consensus.
+func (c consensus) Missing() string { return api.Missing(c.r.cluster.Absent()) }
+
 // Members implements v1.Consensus.
 func (c consensus) Members(ctx context.Context) ([]api.Member, error) {
 	members := c.r.cluster.Members()

@@ -18,8 +18,9 @@ var costly = regexp.MustCompile(`(?i)\bwip(e|es|ing)\b|--force\b|--overwrite\b|-
 // with the condition under which a user sees it, and why it costs nothing then.
 var advice = map[string]map[string]string{
 	"cluster/advice.go": {
-		`%s"rmd cluster remove %s", wipe`:   "needsLeader precedes it: a majority has the data",
-		"wipe its data directory, and join": "needsLeader precedes it: a majority has the data",
+		"; if that is lost, rmd cluster remove": "there is a leader, so a majority has the data; the disk that is not there comes first",
+		`%s"rmd cluster remove %s", wipe`:       "needsLeader precedes it: a majority has the data",
+		"wipe its data directory, and join":     "needsLeader precedes it: a majority has the data",
 	},
 	"cluster/bootstrap.go": {
 		"start the others; if this replica lost": "init of a replica without state; the removal needs a leader",
@@ -40,9 +41,6 @@ var advice = map[string]map[string]string{
 	},
 	"cluster/offline/recover.go": {
 		"name only %s, start it, and join the": "a recovery with several members; the disks of the others are of before it",
-	},
-	"cmd/rmd/internal/command/admin/cluster.go": {
-		"\n%s runs without data: mount its disk": "there is a leader, so a majority has the data; the disk that is not there comes first",
 	},
 	"cmd/rmd/internal/command/admin/member.go": {
 		"rmd cluster init --addr": "an example in the help of the command",

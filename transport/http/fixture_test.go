@@ -241,6 +241,7 @@ type consensus struct {
 	down []string // replicas that do not answer
 
 	role, leader string
+	missing      string // which replicas must be started
 	behind       string // why the replica is not ready; empty if it is
 	staleness    time.Duration
 	readIndex    func(ctx context.Context) (uint64, error)
@@ -294,6 +295,7 @@ func (k *consensus) ReadIndex(ctx context.Context) (uint64, error) {
 	}
 	return 0, nil
 }
+func (k *consensus) Missing() string     { return k.missing }
 func (k *consensus) NoState() *api.Error { return problem.NotInitialized() }
 func (k *consensus) Members(context.Context) ([]api.Member, error) {
 	list := []api.Member{

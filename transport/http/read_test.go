@@ -143,6 +143,10 @@ func TestHealth(t *testing.T) {
 	if hd := b.into(503, &h, "GET", "/v1/ready", ""); h.Status != api.CodeNoLeader || hd.Get("Retry-After") == "" {
 		t.Errorf("ready without a leader: %+v", h)
 	}
+	b.k.become(func(k *consensus) { k.missing = "start rm2 or rm3" })
+	if b.into(503, &h, "GET", "/v1/ready", ""); h.Message != "no leader is known; start rm2 or rm3" {
+		t.Errorf("ready without a majority: %+v", h)
+	}
 	b.k.become(func(k *consensus) { k.leader, k.behind = "rm2", "3 of 9 entries" })
 	if hd := b.into(503, &h, "GET", "/v1/ready", ""); h.Status != api.CodeCatchingUp || h.Message != "3 of 9 entries" ||
 		hd.Get("Retry-After") == "" {

@@ -71,7 +71,7 @@ func New(cfg Config) (*Server, error) {
 		views:   view.NewSource(cfg.Reader, cfg.Now),
 		sampler: cfg.Samples, bodies: newBodies(cfg.MaxBodiesBytes, cfg.MaxBodyBytes)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, NoState: cfg.Consensus.NoState,
+	s.problems = &problem.Translator{RefusalOf: cfg.RefusalOf, Initialized: s.initialized, NoState: cfg.Consensus.NoState, Missing: cfg.Consensus.Missing,
 		Logger: s.log}
 	s.guard = auth.New(cfg.Auth, auth.Parts{ID: cfg.ID, Views: s.views, Consensus: cfg.Consensus,
 		WaitApplied: cfg.Reader.WaitApplied,

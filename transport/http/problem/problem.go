@@ -123,6 +123,8 @@ type Translator struct {
 	Initialized func() bool
 	// NoState returns the answer of the replica while it has none.
 	NoState func() *api.Error
+	// Missing says which replicas must be started so that there can be a leader, or "".
+	Missing func() string
 	Logger  hclog.Logger
 }
 
@@ -131,6 +133,11 @@ func (t *Translator) Of(err error, write bool) *api.Error {
 	e := t.known(err, write)
 	if (e.Code == api.CodeNoLeader || e.Code == api.CodeNotInitialized) && !t.Initialized() {
 		return t.NoState()
+	}
+	if e.Code == api.CodeNoLeader {
+		if m := t.Missing(); m != "" { // no election comes
+			e.Remedy = m
+		}
 	}
 	return e
 }

@@ -2,8 +2,10 @@ package problem
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
+	"rmd/api"
 	"rmd/scheduler/input"
 )
 
@@ -21,6 +23,19 @@ func TestStatuses(t *testing.T) {
 	for code, s := range statuses {
 		if s < 400 || (http.StatusText(s) == "" && s != 499) {
 			t.Errorf("statuses[%s] = %d, want a known status of at least 400", code, s)
+		}
+	}
+}
+
+// TestNoLeaderNamesMissing checks that nobody is told to wait for an election that cannot come.
+func TestNoLeaderNamesMissing(t *testing.T) {
+	missing := ""
+	tr := &Translator{Initialized: func() bool { return true }, Missing: func() string { return missing }}
+	for _, missing = range []string{"", "start rm2 or rm3"} {
+		e := tr.Of(ErrNoLeader, true)
+		if e.Code != api.CodeNoLeader || missing != "" && e.Remedy != missing ||
+			missing == "" && !strings.HasPrefix(e.Remedy, "wait for an election") {
+			t.Errorf("%q: %+v", missing, e)
 		}
 	}
 }

@@ -94,6 +94,9 @@ func (s *cluster) health(c *route.Call) api.Health {
 		h.Status, h.Message = e.Code, e.Message
 	case id == "":
 		h.Status, h.Message = api.CodeNoLeader, "no leader is known"
+		if m := k.Missing(); m != "" {
+			h.Message += "; " + m
+		}
 	}
 	return h
 }

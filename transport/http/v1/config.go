@@ -135,6 +135,8 @@ type Consensus interface {
 	Members(ctx context.Context) ([]api.Member, error)
 	// LeaderSince returns since when the leader leads, in Unix milliseconds, or 0 if that is unknown.
 	LeaderSince(ctx context.Context) int64
+	// Missing says which voters must be started so that there can be a leader, or "".
+	Missing() string
 	// LastFailover returns the last election that this replica saw, or nil.
 	LastFailover() *api.Failover
 	// Failovers returns the last elections that this replica saw, newest first.

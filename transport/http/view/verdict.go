@@ -23,6 +23,7 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 	v.DigestsEqual, v.Problems, v.Warnings = digestsEqual(list), problems(list),
 		slices.Concat(warnings(list), unlike(list))
 	var voters []api.Member
+	var silentVoters []string
 	for _, m := range list {
 		healthy := m.State == "alive" && m.Lag <= inStep && !m.DiskFull && m.Stalled == ""
 		if healthy {
@@ -33,6 +34,8 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 			if healthy {
 				v.HealthyVoters++
 				voters = append(voters, m)
+			} else if m.State == "unreachable" {
+				silentVoters = append(silentVoters, m.ID)
 			}
 		}
 	}
@@ -47,6 +50,9 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 		v.CanLose = 0 // what is missing may be any of them
 		v.Status, v.Text = "no-leader", fmt.Sprintf("no leader; %d of %d voters healthy, %d needed", v.HealthyVoters,
 			v.Voters, v.Quorum)
+		if missing := api.Missing(v.Voters, silentVoters); missing != "" {
+			v.Text += "; " + missing
+		}
 	case v.InStep < len(list) || v.HealthyVoters < v.Quorum || len(v.Problems) > 0 || len(v.Warnings) > 0:
 		v.Status = "degraded"
 		v.Text = fmt.Sprintf("%d of %d replicas in step, can lose %d", v.InStep, len(list), v.CanLose)

@@ -43,6 +43,17 @@ func TestVerdictCanLose(t *testing.T) {
 		{"five", 5, func([]api.Member) {}, 5, 2, "healthy", nil},
 		{"seven", 7, func([]api.Member) {}, 7, 3, "healthy", nil},
 		{"nobody leads", 3, func([]api.Member) {}, 3, 0, "no-leader", []string{"3 of 3 voters healthy"}},
+		{"a majority is down", 3, func(l []api.Member) { l[1].State, l[2].State = "unreachable", "unreachable" }, 1, 0,
+			"no-leader", []string{"a majority of 3 is 2: start rm2 or rm3; rm2 and rm3 do not answer"}},
+		{"four of five are down", 5, func(l []api.Member) {
+			for i := range 4 {
+				l[i+1].State = "unreachable"
+			}
+		}, 1, 0, "no-leader", []string{"a majority of 5 is 3: start 2 of rm2, rm3, rm4, rm5"}},
+		{"one of two is down", 2, func(l []api.Member) { l[1].State = "unreachable" }, 1, 0, "no-leader",
+			[]string{"a majority of 2 is 2: start rm2"}},
+		{"one runs without data", 3, func(l []api.Member) { l[2].State, l[2].Problem = "empty", "it runs without data" }, 2, 0,
+			"degraded", []string{"can lose 0; rm3: it runs without data"}},
 		{"one is down", 3, func(l []api.Member) { l[2].State = "unreachable" }, 2, 0, "degraded",
 			[]string{"can lose 0; rm3 does not answer"}},
 		{"nobody can connect", 3, func(l []api.Member) {

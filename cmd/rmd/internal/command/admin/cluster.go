@@ -103,28 +103,9 @@ func clusterStatus() verb.Verb {
 				var d api.Cluster
 				f.Doc, err = c.ClusterDoc(ctx, &d)
 				f.Things, f.Head = d.Members, statusHead(d)
-				if err == nil && d.Verdict.Status != "healthy" && d.Leader != "" {
-					f.Head += wiped(ctx, c, d.Members)
-				}
 				return f, err
 			})
 		}}
-}
-
-// wiped says how the members come back that answer and have no data of the cluster. The others cannot
-// tell them from members that do not run. A majority must have the data, so there must be a leader.
-func wiped(ctx context.Context, c *verb.Call, members []api.Member) (lines string) {
-	cl, err := c.Client()
-	if err != nil {
-		return ""
-	}
-	for _, s := range cl.Survey(ctx) {
-		if s.Empty() && slices.ContainsFunc(members, func(m api.Member) bool { return m.ID == s.Health.ID }) {
-			lines += fmt.Sprintf("\n%s runs without data: mount its disk; if that is lost, rmd cluster remove %s, and join it again",
-				s.Health.ID, s.Health.ID)
-		}
-	}
-	return lines
 }
 
 // statusHead returns the health of the cluster, and how whole its free resources are if it has nodes.
