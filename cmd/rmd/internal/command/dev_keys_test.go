@@ -90,6 +90,13 @@ func TestDevKeys(t *testing.T) {
 	}
 	x.await(`degraded +leader rm\d .*2 of 3 in step +can lose 0`)
 	x.await(`replicas .*` + victim + ` dead`)
+	x.press("w") // the commands to paste are for a replica that runs
+	up := base
+	if victim == "rm1" {
+		up += replica.DevStep
+	}
+	x.await(fmt.Sprintf(`rmd cluster status --addr 127\.0\.0\.1:%d`, up))
+	x.press("w")
 	x.press("k")
 	x.await(`not killed: 2 of 3 replicas run, and 2 are needed: press b first`)
 	x.press("b")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"rmd/api"
 )
 
 // key does what a key of the screen asks for. It returns true if the command must end.
@@ -108,4 +110,12 @@ func (s *summary) switchNode() {
 	s.down = nodes[len(nodes)-1].Name
 	s.d.work.Control.StopNode(s.down)
 	s.say("%s has no power: lost after %s without a heartbeat; n: power on", s.down, devNodeExpiry)
+}
+
+// stillAlive says that the figures count the node without power: the cluster does not know of it yet.
+func stillAlive(t api.Totals) string {
+	if t.UsableNodes < t.Nodes {
+		return ""
+	}
+	return ", counted as alive until it is lost"
 }

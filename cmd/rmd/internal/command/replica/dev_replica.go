@@ -160,6 +160,15 @@ func (rs devReplicas) down() (out devReplicas) {
 	return out
 }
 
+// up returns the replicas that run, or all if none does.
+func (rs devReplicas) up() devReplicas {
+	up := slices.DeleteFunc(slices.Clone(rs), func(r *devReplica) bool { return !r.running() })
+	if len(up) == 0 {
+		return rs
+	}
+	return up
+}
+
 // line says what each replica is: a process that has ended, one that the others do not reach yet, the
 // leader, or a follower, which needs no word.
 func (rs devReplicas) line(d api.Cluster) string {

@@ -99,7 +99,7 @@ func TestDevFitsTerminal(t *testing.T) {
 			if p.rows >= 20 && len(p.pages) == 0 && !strings.Contains(text, "reservations ") {
 				t.Errorf("%s: %d lines do not say how many reservations there are:\n%s", name, p.rows, text)
 			}
-			if p.rows >= 12 && strings.Contains(text, "\nnodes         sim-04 off\n") != (p.down != "") {
+			if p.rows >= 12 && strings.Contains(text, "\nnodes         sim-04 off, counted as alive until it is lost\n") != (p.down != "") {
 				t.Errorf("%s: %d lines do not say which node is off:\n%s", name, p.rows, text)
 			}
 			if p.rows >= 10 && (!strings.HasSuffix(text, " quit") || !strings.Contains(text, "\nkill -9")) {
@@ -152,6 +152,12 @@ func TestDevReplicas(t *testing.T) {
 		{ID: "rm3", State: "alive"}, {ID: "rm4", State: "unreachable"}}}
 	if got := rs.line(d); got != "rm1 dead  rm2  rm3  rm4 starts  rm5 starts" {
 		t.Errorf("just after the kill: %q", got)
+	}
+	if got := rs.up(); len(got) != 4 || got[0].id != "rm2" { // the hints name one that runs
+		t.Errorf("%d run, first %s", len(got), got[0].id)
+	}
+	if got := stillAlive(api.Totals{Nodes: 4, UsableNodes: 3}); got != "" {
+		t.Errorf("a node that the cluster has lost: %q", got)
 	}
 	d.Leader = "rm3"
 	if got := rs.line(d); got != "rm1 dead  rm2  rm3 leader  rm4 starts  rm5 starts" {

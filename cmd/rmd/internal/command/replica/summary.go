@@ -172,10 +172,9 @@ func (s *summary) greet() {
 
 // hints returns commands to paste into another terminal.
 func (s *summary) hints() []string {
-	c := s.d.c
-	name, at := programName(), ""
-	if c.Int("port") != HTTPPort {
-		at = " --addr " + s.d.replicas[0].addr
+	name, at, up := programName(), "", s.d.replicas.up()[0]
+	if s.d.c.Int("port") != HTTPPort || up != s.d.replicas[0] {
+		at = " --addr " + up.addr
 	}
 	var out []string
 	for _, cmd := range []string{"cluster status", "app list", "reservation list", "events --follow"} {
@@ -240,7 +239,7 @@ func (s *summary) read(ctx context.Context) (p picture, err error) {
 		p.kill = &k
 	}
 	if s.pages {
-		for _, a := range s.d.replicas.addrs() {
+		for _, a := range s.d.replicas.up().addrs() {
 			p.pages = append(p.pages, "http://"+a+"/ui/")
 		}
 		p.pages = append(p.pages, s.hints()...)
@@ -369,7 +368,7 @@ func (p *picture) head() (out rows) {
 	out.add(rankVital, fmt.Sprintf("%s   leader %s (term %d)   %d of %d in step  can lose %d  up %s", v.Status,
 		dash(p.cluster.Leader), p.cluster.Term, v.InStep, len(p.cluster.Members), v.CanLose, output.Span(p.up)), "replicas      "+p.replicas)
 	if p.down != "" {
-		out.add(rankVital, "nodes         "+p.down+" off")
+		out.add(rankVital, "nodes         "+p.down+" off"+stillAlive(p.cluster.Totals))
 	}
 	out.add(rankBlank, "")
 	return out
