@@ -97,7 +97,7 @@ type Verdict struct {
 // Failover is an election that this replica saw.
 type Failover struct {
 	AtMillis  int64   `json:"at_ms"`
-	Millis    float64 `json:"duration_ms"` // from the loss of a leader to the next one
+	Millis    float64 `json:"duration_ms"` // from the loss of a leader to the next one, as this replica saw it
 	Term      uint64  `json:"term"`
 	OldLeader string  `json:"old_leader,omitempty"`
 	NewLeader string  `json:"new_leader,omitempty"`
@@ -132,8 +132,8 @@ func Missing(voters int, silent []string) string {
 }
 
 // Text describes the election for people. The same replica may lead again, after it was without a
-// majority.
-func (f Failover) Text() string {
+// majority. Each replica measures how long it knew no leader itself, so the text names the one that did.
+func (f Failover) Text(by string) string {
 	text := f.NewLeader + " leads"
 	switch f.OldLeader {
 	case "":
@@ -142,7 +142,7 @@ func (f Failover) Text() string {
 	default:
 		text += " in place of " + f.OldLeader
 	}
-	return fmt.Sprintf("%s, %.0f ms without a leader", text, f.Millis)
+	return fmt.Sprintf("%s; %s knew no leader for %.0f ms", text, by, f.Millis)
 }
 
 // Totals counts the contents of the replicated state.
@@ -235,6 +235,7 @@ type InitRequest struct {
 
 type InitReply struct {
 	ClusterID string `json:"cluster_id"`
+	Name      string `json:"name,omitempty"` // of the cluster
 	ID        string `json:"id"`
 	Address   string `json:"address"`
 	DryRun    bool   `json:"dry_run,omitempty"`
@@ -252,6 +253,7 @@ type JoinRequest struct {
 // the replica.
 type JoinReply struct {
 	ClusterID string `json:"cluster_id"`
+	Name      string `json:"name,omitempty"` // of the cluster
 	ID        string `json:"id"`
 	Voter     bool   `json:"voter"`
 	DryRun    bool   `json:"dry_run,omitempty"`

@@ -222,20 +222,20 @@ func (c consensus) Init(ctx context.Context, req api.InitRequest) (api.InitReply
 			return api.InitReply{}, err
 		}
 	}
-	return api.InitReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(), Address: c.r.PeerAddr(), DryRun: req.DryRun},
-		nil
+	return api.InitReply{ClusterID: c.r.cluster.ClusterID(), Name: c.r.opt.Config.Cluster, ID: c.r.ID(),
+		Address: c.r.PeerAddr(), DryRun: req.DryRun}, nil
 }
 
 // Join implements v1.Consensus.
 func (c consensus) Join(ctx context.Context, req api.JoinRequest) (api.JoinReply, error) {
 	if req.DryRun {
 		id, err := c.r.cluster.CheckJoin(ctx, req.Leaders, req.Token)
-		return api.JoinReply{ClusterID: id, ID: c.r.ID(), DryRun: true}, err
+		return api.JoinReply{ClusterID: id, Name: c.r.opt.Config.Cluster, ID: c.r.ID(), DryRun: true}, err
 	}
 	if err := c.r.cluster.Join(ctx, req.Leaders, req.Token, false); err != nil {
 		return api.JoinReply{}, err
 	}
-	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), ID: c.r.ID(),
+	return api.JoinReply{ClusterID: c.r.cluster.ClusterID(), Name: c.r.opt.Config.Cluster, ID: c.r.ID(),
 		Voter: c.r.cluster.Identity().Role == cluster.RoleVoter}, nil
 }
 

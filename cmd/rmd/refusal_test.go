@@ -82,7 +82,7 @@ func refuseBirth(c *processes) {
 	c.refused(2, "OUT_OF_RANGE", "cluster", "init", "--cluster-id", "a b", "--addr", one.http)
 	contains(c.t, "dry run", c.done("cluster", "init", "--dry-run", "--addr", one.http), "can create a cluster")
 	contains(c.t, "init", c.done("cluster", "init", "--cluster-id", "chosen", "--addr", one.http),
-		"created cluster chosen with rm1 at "+one.peer)
+		"created cluster test with rm1 at "+one.peer)
 	c.refused(8, "ALREADY_INITIALIZED", "cluster", "join", first.peer, "--addr", one.http, "--token-file",
 		c.token("--addr", first.http))
 }

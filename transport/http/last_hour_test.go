@@ -95,7 +95,7 @@ func TestLastHourOnThePages(t *testing.T) {
 			"/ui/nodes/sim-03:8041": {"Used: 50% now, at most 50%", "Reserved: 0% now", "Per cent of the node"},
 		} {
 			body := b.ask("GET", path, "").Body.String()
-			for _, want := range append(says, "Last hour", "20:26:40 UTC: rm1 leads in place of rm2, 214 ms without a leader",
+			for _, want := range append(says, "Last hour", "20:26:40 UTC: rm1 leads in place of rm2; this replica knew no leader for 214 ms",
 				"Replica rm1 has samples since") {
 				if !strings.Contains(body, want) {
 					t.Errorf("%s does not say %q", path, want)

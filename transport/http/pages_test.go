@@ -73,7 +73,7 @@ var pagePaths = []struct {
 	{"/ui/reservations", []string{"<b>1</b> active", "32 GiB short", "Cancel…", "one container is enough",
 		"ReservationMade"}},
 	{"/ui/reservations/r1", []string{"Cancel reservation r1", "…_0001_01_000001", "bob"}},
-	{"/ui/cluster", []string{"degraded", "Last election: <b>rm1 leads in place of rm2, 214 ms without a leader</b>", "★ leader", "unreachable", "214 ms", "301 ms", "fsync p99",
+	{"/ui/cluster", []string{"degraded", "Last election: <b>rm1 leads in place of rm2; this replica knew no leader for 214 ms</b>", "★ leader", "unreachable", "214 ms", "301 ms", "fsync p99",
 		"Transfer leadership", "Background jobs", "fails", "no space left on device"}},
 	{"/ui/about", []string{"Feature level", "raft.sync", "rmd.yaml:3", "yarn.resourcemanager.hostname",
 		"Settings of this replica"}},

@@ -40,7 +40,7 @@ var functions = template.FuncMap{
 	"plural": thousands.Count, "stale": staleness, "role": format.Role,
 	"dict": dict, "containerShort": format.ContainerShort, "bytes": bytesize.Format, "tone": format.Tone,
 	"kinds": format.KindsOf, "safeURL": format.WebURL, "hex": format.ShortDigest, "equal": format.Equality,
-	"attempt": format.AttemptNumber, "took": format.Took, "change": api.Failover.Text,
+	"attempt": format.AttemptNumber, "took": format.Took, "change": format.Change,
 	"parts": format.Parts, "cell": format.Cell, "breaks": format.Breaks,
 	"part": func(share float64) string { return format.Percent(share * 100) },
 }

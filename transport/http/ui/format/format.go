@@ -229,3 +229,6 @@ func ShortDigest(s string) string {
 func Sentence(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
+
+// Change describes an election as the replica saw it that shows the page.
+func Change(f api.Failover) string { return f.Text("this replica") }

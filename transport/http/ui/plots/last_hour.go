@@ -60,7 +60,7 @@ func OfHour(h *api.History, present func() (api.HistorySample, bool), at time.Ti
 	for i := len(h.LeaderChanges) - 1; i >= 0; i-- {
 		f := h.LeaderChanges[i]
 		p.marks = append(p.marks, plot.Mark{At: float64(f.AtMillis) - f.Millis, Until: float64(f.AtMillis),
-			Text: clockText(f.AtMillis) + " UTC: " + f.Text()})
+			Text: clockText(f.AtMillis) + " UTC: " + format.Change(f)})
 		if len(d.Changes) < changesTold {
 			d.Changes = append(d.Changes, f)
 		}

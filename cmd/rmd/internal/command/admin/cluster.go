@@ -148,7 +148,7 @@ func verdictLine(d api.Cluster) string {
 		line += "\n" + v.Text
 	}
 	if f := d.LastFailover; f != nil && f.Millis > 0 {
-		line += fmt.Sprintf("\nlast election %s: %s", output.Time(f.AtMillis), f.Text())
+		line += fmt.Sprintf("\nlast election %s: %s", output.Time(f.AtMillis), f.Text(d.ID))
 	}
 	return line
 }

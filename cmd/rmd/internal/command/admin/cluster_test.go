@@ -10,12 +10,12 @@ import (
 // TestVerdictElection checks how the last election is described, also if the leader stayed the same.
 func TestVerdictElection(t *testing.T) {
 	for want, f := range map[string]api.Failover{
-		": rm2 leads again, 4874 ms without a leader":          {OldLeader: "rm2", NewLeader: "rm2", Millis: 4874.2},
-		": rm1 leads in place of rm2, 214 ms without a leader": {OldLeader: "rm2", NewLeader: "rm1", Millis: 214},
-		": rm1 leads, 9 ms without a leader":                   {NewLeader: "rm1", Millis: 9},
+		": rm2 leads again; rm3 knew no leader for 4874 ms":          {OldLeader: "rm2", NewLeader: "rm2", Millis: 4874.2},
+		": rm1 leads in place of rm2; rm3 knew no leader for 214 ms": {OldLeader: "rm2", NewLeader: "rm1", Millis: 214},
+		": rm1 leads; rm3 knew no leader for 9 ms":                   {NewLeader: "rm1", Millis: 9},
 	} {
 		f.AtMillis = 1780000000000
-		line := verdictLine(api.Cluster{LastFailover: &f})
+		line := verdictLine(api.Cluster{ID: "rm3", LastFailover: &f})
 		if !strings.Contains(line, "\nlast election ") || !strings.HasSuffix(line, want) {
 			t.Errorf("%+v: %q, want %q at its end", f, line, want)
 		}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,7 +57,7 @@ func clusterInit() verb.Verb {
 			if d.DryRun {
 				return verb.ShowDone(c, a, d.ID, "%s at %s can create a cluster", d.ID, d.Address)
 			}
-			return verb.ShowDone(c, a, d.ClusterID, "created cluster %s with %s at %s", d.ClusterID, d.ID, d.Address)
+			return verb.ShowDone(c, a, d.ClusterID, "created cluster %s with %s at %s", cmp.Or(d.Name, d.ClusterID), d.ID, d.Address)
 		},
 	}
 }
@@ -130,17 +131,18 @@ func clusterJoin() verb.Verb {
 			if err := a.Decode(&d); err != nil {
 				return err
 			}
+			name := cmp.Or(d.Name, d.ClusterID) // a replica of 1.0 does not say the name
 			if d.DryRun {
-				return verb.ShowDone(c, a, d.ID, "%s can join cluster %s", d.ID, d.ClusterID)
+				return verb.ShowDone(c, a, d.ID, "%s can join cluster %s", d.ID, name)
 			}
 			if !c.Bool("wait") {
-				return verb.ShowDone(c, a, d.ID, "%s joined cluster %s; it does not vote yet", d.ID, d.ClusterID)
+				return verb.ShowDone(c, a, d.ID, "%s joined cluster %s; it does not vote yet", d.ID, name)
 			}
 			votes, err := awaitMember(c, cl, d)
 			if err != nil {
 				return err
 			}
-			return verb.ShowDone(c, a, d.ID, "%s joined cluster %s and has caught up; it %s", d.ID, d.ClusterID, votes)
+			return verb.ShowDone(c, a, d.ID, "%s joined cluster %s and has caught up; it %s", d.ID, name, votes)
 		},
 	}
 }
