@@ -20,9 +20,10 @@ type Column[T any] struct {
 	Right  bool            // right-aligned, for numbers
 	Shrink bool            // may be cut to fit a terminal, in the middle or as End says
 	End    bool            // is cut at its end, after a word: for sentences and amounts
-	Least  int             // the width that a cut leaves while a spare column can go instead; 0: 8
-	Short  func(T) string  // a shorter text, for a terminal that is too narrow for Text
-	Spare  bool            // omitted if the terminal is too narrow, unless --columns names it
+	Least  int             // the width that a cut leaves while a spare column can go instead; 0: 24
+	// Short returns a shorter text for the rows of a table, for a terminal that is too narrow for Text.
+	Short func([]T) func(T) string
+	Spare int // omitted if the terminal is too narrow, the highest first, unless --columns names it; 0: never
 }
 
 // List describes how objects of one type are shown.

@@ -6,16 +6,17 @@ import (
 	"testing"
 )
 
-// TestSpareColumns checks that a spare column is shown if it fits at its minimum width, or if
-// --columns names it.
+// TestSpareColumns checks that a spare column is shown if it fits at its least width, or if
+// --columns names it, and that those with the highest rank go first.
 func TestSpareColumns(t *testing.T) {
 	list := List[string]{Columns: []Column[string]{
 		{Head: "ID", Text: func(s string) string { return s }},
-		{Head: "NAME", Text: func(string) string { return "a-long-name" }, Shrink: true, Spare: true},
-		{Head: "WHY", Text: func(string) string { return "there is no room for it" }, Shrink: true, Spare: true},
+		{Head: "NAME", Text: func(string) string { return "a-long-name" }, Shrink: true, Spare: 2},
+		{Head: "WHY", Text: func(string) string { return "there is no room for it" }, Shrink: true, Least: 8, Spare: 1},
+		{Head: "USER", Text: func(string) string { return "ann" }, Shrink: true, Spare: 2},
 	}}
-	for width, want := range map[int]string{0: "ID NAME WHY", 60: "ID NAME WHY", 40: "ID NAME WHY",
-		39: "ID NAME", 29: "ID"} {
+	for width, want := range map[int]string{0: "ID NAME WHY USER", 60: "ID NAME WHY USER", 49: "ID NAME WHY USER",
+		48: "ID NAME WHY", 42: "ID WHY", 29: "ID"} {
 		var b bytes.Buffer
 		if err := list.Write(&b, []string{"12345678901234567890"}, Options{Width: width}); err != nil {
 			t.Fatal(err)
@@ -37,7 +38,7 @@ func TestSpareColumns(t *testing.T) {
 func TestWidthSaysWhatItCuts(t *testing.T) {
 	list := List[string]{Columns: []Column[string]{
 		{Head: "ID", Text: func(s string) string { return s }},
-		{Head: "NAME", Text: func(string) string { return "a-name" }, Spare: true},
+		{Head: "NAME", Text: func(string) string { return "a-name" }, Spare: 1},
 		{Head: "WHY", Text: func(string) string { return "a sentence that is longer than its column" }, Shrink: true},
 	}}
 	for _, c := range []struct {
@@ -85,7 +86,7 @@ func TestAmountsStayWhole(t *testing.T) {
 		{Head: "ID", Text: func(s string) string { return s }, Shrink: true},
 		{Head: "USED", Text: func(string) string { return "281 GiB · 40 vc · 3 gpu" }, Shrink: true, End: true,
 			Least: AmountLeast},
-		{Head: "KIND", Text: func(string) string { return "leaf" }, Spare: true},
+		{Head: "KIND", Text: func(string) string { return "leaf" }, Spare: 1},
 	}}
 	for width, want := range map[int]string{
 		41: "ID        USED                     KIND\nroot.a.b  281 GiB · 40 vc · 3 gpu  leaf\n",

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	gap       = 2 // spaces between columns
-	shrinkMin = 8 // minimum width of a column that is cut
+	gap       = 2  // spaces between columns
+	shrinkMin = 8  // minimum width of a column that is cut
+	nameLeast = 24 // Least of columns without one: room for most names
 
 	nothing = "-" // shown for an empty value
 )
@@ -53,7 +54,7 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 	for i, c := range columns {
 		shapes[i] = shape{right: c.Right, end: c.End}
 		if c.Shrink {
-			shapes[i].least = cmp.Or(c.Least, shrinkMin)
+			shapes[i].least, shapes[i].declared = cmp.Or(c.Least, nameLeast), c.Least > 0
 		}
 	}
 	cut, err := layOut(w, rows, shapes, limit)
@@ -69,8 +70,8 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 	return err
 }
 
-// fitting takes the short texts, and then removes spare columns, from the last to the first, until
-// the others fit at their minimum width.
+// fitting takes the short texts, and then removes spare columns, until the others fit at their least
+// width.
 func fitting[T any](columns []Column[T], things []T, limit int) []Column[T] {
 	columns = slices.Clone(columns)
 	for short := false; ; {
@@ -82,9 +83,9 @@ func fitting[T any](columns []Column[T], things []T, limit int) []Column[T] {
 				w = max(w, width(oneLine(c.Text(t))))
 			}
 			if c.Shrink {
-				w = min(w, cmp.Or(c.Least, shrinkMin))
+				w = min(w, cmp.Or(c.Least, nameLeast))
 			}
-			if total += w; c.Spare {
+			if total += w; c.Spare > 0 && (spare < 0 || c.Spare >= columns[spare].Spare) {
 				spare = i
 			}
 		}
@@ -97,7 +98,7 @@ func fitting[T any](columns []Column[T], things []T, limit int) []Column[T] {
 		}
 		for i, c := range columns {
 			if c.Short != nil {
-				columns[i].Text = c.Short
+				columns[i].Text = c.Short(things)
 			}
 		}
 		short = true
@@ -117,6 +118,8 @@ type shape struct {
 	right bool // aligned to the right
 	end   bool // cut at the end
 	least int  // the width to which they may be cut; 0: not at all
+	// declared says that the column itself names its least width. It keeps it longer than others.
+	declared bool
 }
 
 // layOut prints rows of equal length as columns. It returns which columns it has cut.
@@ -169,10 +172,14 @@ func fit(widths []int, shapes []shape, limit int) {
 		least[i] = s.least
 	}
 	shrinkTo(widths, least, limit)
-	for i := range least {
-		least[i] = min(least[i], shrinkMin)
+	for _, declared := range []bool{false, true} {
+		for i, s := range shapes {
+			if s.declared == declared {
+				least[i] = min(least[i], shrinkMin)
+			}
+		}
+		shrinkTo(widths, least, limit)
 	}
-	shrinkTo(widths, least, limit)
 }
 
 func shrinkTo(widths, least []int, limit int) {

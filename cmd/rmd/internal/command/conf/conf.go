@@ -178,7 +178,7 @@ var changeColumns = output.List[api.Change]{
 	Empty: "nothing differs",
 	Columns: []output.Column[api.Change]{
 		{Head: "CHANGE", Text: func(k api.Change) string { return k.Kind }},
-		{Head: "QUEUE", Text: func(k api.Change) string { return k.Queue }, Shrink: true},
+		verb.QueueColumn(func(k api.Change) string { return k.Queue }),
 		{Head: "KEY", Text: func(k api.Change) string { return k.Key }, Shrink: true},
 		{Head: "OLD", Text: func(k api.Change) string { return k.Old }, Shrink: true},
 		{Head: "NEW", Text: func(k api.Change) string { return k.New }, Shrink: true},

@@ -122,7 +122,7 @@ func writeLandings(w io.Writer, l *api.Landings) error {
 var whatIfQueueColumns = output.List[api.WhatIfQueue]{
 	Name: func(q api.WhatIfQueue) string { return q.Path },
 	Columns: []output.Column[api.WhatIfQueue]{
-		{Head: "QUEUE", Text: func(q api.WhatIfQueue) string { return q.Path }, Shrink: true},
+		verb.QueueColumn(func(q api.WhatIfQueue) string { return q.Path }),
 		{Head: "GUARANTEED", Text: func(q api.WhatIfQueue) string {
 			return change(q.Before.Guaranteed, q.After.Guaranteed)
 		}, Shrink: true},
@@ -139,7 +139,7 @@ var whatIfColumns = output.List[api.WhatIfApp]{
 	Name: func(a api.WhatIfApp) string { return a.ID },
 	Columns: []output.Column[api.WhatIfApp]{
 		{Head: "ID", Text: func(a api.WhatIfApp) string { return a.ID }},
-		{Head: "QUEUE", Text: func(a api.WhatIfApp) string { return a.Queue }, Shrink: true},
+		verb.QueueColumn(func(a api.WhatIfApp) string { return a.Queue }),
 		{Head: "LIVE", Text: func(a api.WhatIfApp) string {
 			return change(output.Number(a.Before.Containers), output.Number(a.After.Containers))
 		}},

@@ -59,7 +59,7 @@ func PreemptVerb() verb.Verb {
 var preemptionColumns = output.List[api.PreemptionQueue]{
 	Name: func(q api.PreemptionQueue) string { return q.Path },
 	Columns: []output.Column[api.PreemptionQueue]{
-		{Head: "QUEUE", Text: func(q api.PreemptionQueue) string { return q.Path + inLabel(q.Label) }, Shrink: true},
+		verb.QueueColumn(func(q api.PreemptionQueue) string { return q.Path + inLabel(q.Label) }),
 		{Head: "USED", Text: func(q api.PreemptionQueue) string { return q.Used },
 			Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "GUARANTEED", Text: func(q api.PreemptionQueue) string { return q.Guaranteed },

@@ -119,7 +119,7 @@ var previewColumns = output.List[previewRow]{
 	Name:  func(r previewRow) string { return r.Path },
 	Empty: "no queue was owed a container or lost one",
 	Columns: []output.Column[previewRow]{
-		{Head: "QUEUE", Text: func(r previewRow) string { return r.Path }, Shrink: true},
+		verb.QueueColumn(func(r previewRow) string { return r.Path }),
 		{Head: "RUN", Text: func(r previewRow) string { return r.run }},
 		{Head: "KILLED", Text: func(r previewRow) string { return output.Number(r.Killed) }, Right: true},
 		{Head: "LOST", Text: func(r previewRow) string { return output.Millis(r.LostMillis) }, Right: true, Wide: true},

@@ -246,7 +246,7 @@ var shadowColumns = output.List[shadowRow]{
 	Name:  func(r shadowRow) string { return r.path },
 	Empty: "there are no queues",
 	Columns: []output.Column[shadowRow]{
-		{Head: "QUEUE", Text: func(r shadowRow) string { return r.path }, Shrink: true},
+		verb.QueueColumn(func(r shadowRow) string { return r.path }),
 		{Head: "SIDE", Text: func(r shadowRow) string { return r.side }},
 		{Head: "STARTED", Text: func(r shadowRow) string { return output.Number(r.Waits.Count) }, Right: true},
 		{Head: "WAIT MEAN", Text: func(r shadowRow) string { return output.Millis(r.Waits.MeanMillis) }, Right: true},

@@ -54,29 +54,30 @@ func appID(c *verb.Call) (string, error) {
 }
 
 // whyLeast is the width at which a reason can be told from others.
-const whyLeast = 30
+const whyLeast = 32
 
 // appColumns are the columns of applications. The reason is what people look for: a narrow terminal
-// shows the number of an application, which commands take as its id, and neither name nor user.
+// shows the number of an application, which commands take as its id, and the reason's code.
 var appColumns = output.List[api.App]{
 	Name:  func(a api.App) string { return a.ID },
 	Empty: "no applications match",
 	Columns: []output.Column[api.App]{
-		{Head: "ID", Text: func(a api.App) string { return a.ID }, Short: func(a api.App) string {
-			return a.ID[strings.LastIndexByte(a.ID, '_')+1:]
-		}},
+		{Head: "ID", Text: func(a api.App) string { return a.ID }, Short: verb.ShortApp(func(a api.App) string {
+			return a.ID
+		})},
 		{Head: "STATE", Text: func(a api.App) string { return a.State }},
-		{Head: "QUEUE", Text: func(a api.App) string { return a.Queue }, Shrink: true},
-		{Head: "USER", Text: func(a api.App) string { return a.User }, Shrink: true, Spare: true},
+		verb.QueueColumn(func(a api.App) string { return a.Queue }),
+		{Head: "USER", Text: func(a api.App) string { return a.User }, Shrink: true, Spare: 2},
 		{Head: "LIVE", Text: func(a api.App) string {
 			return output.Number(a.Containers)
 		}, Key: func(a api.App) float64 { return float64(a.Containers) }, Right: true},
 		{Head: "ASKS", Text: func(a api.App) string {
 			return output.Number(a.Outstanding)
-		}, Key: func(a api.App) float64 { return float64(a.Outstanding) }, Right: true},
+		}, Key: func(a api.App) float64 { return float64(a.Outstanding) }, Right: true, Spare: 1},
 		{Head: "WAIT", Text: waitedText, Key: func(a api.App) float64 { return float64(a.WaitingMillis) }, Right: true},
-		{Head: "NAME", Text: func(a api.App) string { return a.Name }, Shrink: true, Spare: true},
-		{Head: "WHY", Text: func(a api.App) string { return a.WhyText }, Shrink: true, End: true, Least: whyLeast},
+		{Head: "NAME", Text: func(a api.App) string { return a.Name }, Shrink: true, Spare: 3},
+		{Head: "WHY", Text: func(a api.App) string { return a.WhyText }, Shrink: true, End: true, Least: whyLeast,
+			Short: func([]api.App) func(api.App) string { return codeFirst }},
 		{Head: "TYPE", Wide: true, Text: func(a api.App) string { return a.Type }},
 		{Head: "PRIORITY", Wide: true, Text: func(a api.App) string {
 			return output.Number(a.Priority)
@@ -104,6 +105,14 @@ var appColumns = output.List[api.App]{
 		}, Key: func(a api.App) float64 { return float64(a.SubmittedMillis) }},
 		{Head: "TAGS", Wide: true, Text: func(a api.App) string { return strings.Join(a.Tags, ",") }},
 	},
+}
+
+// codeFirst returns why an application waits, with the code first: the end of the sentence may be cut.
+func codeFirst(a api.App) string {
+	if a.Why == "" {
+		return a.WhyText
+	}
+	return a.Why + ": " + a.WhyText
 }
 
 // waitedText returns how long an application has been waiting, or "-" if that is not known.
@@ -275,7 +284,7 @@ var containerColumns = output.List[api.Container]{
 	Empty: "no containers",
 	Columns: []output.Column[api.Container]{
 		{Head: "ID", Text: func(k api.Container) string { return k.ID }},
-		{Head: "NODE", Text: func(k api.Container) string { return k.Node }, Shrink: true},
+		verb.NodeColumn("NODE", func(k api.Container) string { return k.Node }),
 		{Head: "STATE", Text: func(k api.Container) string { return k.State }},
 		{Head: "SIZE", Text: func(k api.Container) string { return k.Size.String() }, Key: func(k api.Container) float64 {
 			return float64(k.Size[api.MemoryMB])

@@ -26,7 +26,7 @@ var sampleColumns = output.List[api.AppHistorySample]{
 			return s.Reserved.String()
 		}, Key: func(s api.AppHistorySample) float64 {
 			return float64(s.Reserved[api.MemoryMB])
-		}, Spare: true, Shrink: true, End: true, Least: output.AmountLeast},
+		}, Spare: 1, Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "PENDING", Text: func(s api.AppHistorySample) string {
 			return s.Pending.String()
 		}, Key: func(s api.AppHistorySample) float64 {

@@ -32,7 +32,7 @@ var appTokenColumns = output.List[api.AppToken]{
 		{Head: "APPS", Text: func(t api.AppToken) string {
 			return output.Number(t.AppCount)
 		}, Key: func(t api.AppToken) float64 { return float64(t.AppCount) }, Right: true},
-		{Head: "OWNER", Text: func(t api.AppToken) string { return t.Owner }, Spare: true, Shrink: true},
+		{Head: "OWNER", Text: func(t api.AppToken) string { return t.Owner }, Spare: 1, Shrink: true},
 		{Head: "RENEWER", Wide: true, Text: func(t api.AppToken) string { return t.Renewer }},
 		{Head: "NEXT", Wide: true, Text: func(t api.AppToken) string {
 			return output.Time(t.NextMillis)

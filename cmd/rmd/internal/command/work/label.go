@@ -39,7 +39,7 @@ var labelColumns = output.List[api.Label]{
 	Empty: "no labels",
 	Columns: []output.Column[api.Label]{
 		{Head: "LABEL", Text: func(l api.Label) string { return labelText(l.Name) }, Shrink: true},
-		{Head: "EXCLUSIVE", Text: exclusiveText, Spare: true},
+		{Head: "EXCLUSIVE", Text: exclusiveText, Spare: 1},
 		{Head: "NODES", Text: func(l api.Label) string {
 			return output.Number(l.Nodes)
 		}, Key: func(l api.Label) float64 { return float64(l.Nodes) }, Right: true},
@@ -182,7 +182,7 @@ var mappedColumns = output.List[api.MappedNode]{
 	Name:  func(n api.MappedNode) string { return n.Node },
 	Empty: "no host has a label",
 	Columns: []output.Column[api.MappedNode]{
-		{Head: "NODE", Text: func(n api.MappedNode) string { return n.Node }, Shrink: true},
+		verb.NodeColumn("NODE", func(n api.MappedNode) string { return n.Node }),
 		{Head: "LABEL", Text: func(n api.MappedNode) string { return labelText(n.Label) }},
 		{Head: "REGISTERED", Text: func(n api.MappedNode) string {
 			return output.Number(n.Registered)
@@ -348,7 +348,7 @@ var relabelColumns = output.List[api.NodeRelabel]{
 	Name:  func(n api.NodeRelabel) string { return n.Node },
 	Empty: "no registered node gets another label",
 	Columns: []output.Column[api.NodeRelabel]{
-		{Head: "NODE", Text: func(n api.NodeRelabel) string { return n.Node }, Shrink: true},
+		verb.NodeColumn("NODE", func(n api.NodeRelabel) string { return n.Node }),
 		{Head: "FROM", Text: func(n api.NodeRelabel) string { return labelText(n.From) }},
 		{Head: "TO", Text: func(n api.NodeRelabel) string { return labelText(n.To) }},
 		{Head: "LIVE", Text: func(n api.NodeRelabel) string { return output.Number(n.Containers) }, Right: true},

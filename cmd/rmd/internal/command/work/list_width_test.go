@@ -23,12 +23,31 @@ func TestListsAt80Columns(t *testing.T) {
 		"app list": {func(b *bytes.Buffer, o output.Options) error {
 			return appColumns.Write(b, []api.App{{ID: "application_1780000000000_0107", State: "ACCEPTED",
 				Queue: "root.production.train", User: "annabelle", Name: "bert-large-uncased", WaitingMillis: 242000,
-				WhyText: "its AM needs 2 GiB; the AMs of root.production.train use 40 GiB of 40 GiB"}}, o)
-		}, []string{"0107 ", " WHY", "  its AM needs 2 GiB; the AMs…"}},
+				Why: "AM_LIMIT_QUEUE", WhyText: "its AM needs 2 GiB; the AMs of root.production.train use 40 GiB of 40 GiB"}}, o)
+		}, []string{"0107 ", "  production.train  ", "  AM_LIMIT_QUEUE: its AM needs…"}},
+		"app list of queues that have no root in common": {func(b *bytes.Buffer, o output.Options) error {
+			return appColumns.Write(b, []api.App{{ID: "application_1780000000000_0107", Queue: "root.a"}, {Queue: "lost"}}, o)
+		}, []string{"  root.a  "}},
 		"node list": {func(b *bytes.Buffer, o output.Options) error {
 			return nodeColumns.Write(b, []api.Node{{ID: "worker-03.rack-7.example.org:8041",
 				State: yarn.NodeRunning.String(), Used: size, Free: size, Reservation: "r41"}}, o)
 		}, []string{size.String() + "  " + size.String()}},
+		"node list of one port": {func(b *bytes.Buffer, o output.Options) error {
+			return nodeColumns.Write(b, []api.Node{{ID: "worker-03.example.org:8041",
+				State: yarn.NodeRunning.String(), Used: size, Free: size},
+				{ID: "worker-04.example.org:8041"}}, o)
+		}, []string{"worker-03  "}},
+		"node list of two domains": {func(b *bytes.Buffer, o output.Options) error {
+			return nodeColumns.Write(b, []api.Node{{ID: "n3.a.org:8041", State: yarn.NodeRunning.String(), Used: size,
+				Free: size}, {ID: "n3.b.org:8041"}, {ID: "10.0.0.3:8041"}}, o)
+		}, []string{"n3.a.org  ", "n3.b.org  ", "10.0.0.3  "}},
+		"node list of two ports": {func(b *bytes.Buffer, o output.Options) error {
+			return nodeColumns.Write(b, []api.Node{{ID: "worker-03:8041", Used: size, Free: size}, {ID: "worker-03:8042"}}, o)
+		}, []string{"worker-03:8041  ", "worker-03:8042  "}},
+		"reservation list": {func(b *bytes.Buffer, o output.Options) error {
+			return reservationColumns.Write(b, []api.Reservation{{ID: "r41", Node: "worker-03.example.org:8041",
+				App: "application_1780000000000_0107", Size: size}}, o)
+		}, []string{"worker-03  0107  "}},
 		"queue tree": {func(b *bytes.Buffer, o output.Options) error {
 			return queueColumns(true).Write(b, []verb.FlatQueue{{Queue: api.Queue{Name: "train", Path: "root.train",
 				State: "RUNNING", QueueShare: api.QueueShare{AbsCapacity: 40, AbsMax: 100, Pending: size}}}}, o)

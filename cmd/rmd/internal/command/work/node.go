@@ -27,7 +27,7 @@ var nodeColumns = output.List[api.Node]{
 	Name:  func(n api.Node) string { return n.ID },
 	Empty: "no nodes match",
 	Columns: []output.Column[api.Node]{
-		{Head: "ID", Text: func(n api.Node) string { return n.ID }, Shrink: true},
+		verb.NodeColumn("ID", func(n api.Node) string { return n.ID }),
 		{Head: "STATE", Text: func(n api.Node) string { return n.Condition(time.Now()) }},
 		{Head: "LIVE", Text: func(n api.Node) string {
 			return output.Number(n.Containers)
@@ -36,7 +36,7 @@ var nodeColumns = output.List[api.Node]{
 			return float64(n.Used[api.MemoryMB])
 		}, Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "FREE", Text: freeText, Key: freeMemory, Shrink: true, End: true, Least: output.AmountLeast},
-		{Head: "RESERVED", Text: func(n api.Node) string { return n.Reservation }, Spare: true},
+		{Head: "RESERVED", Text: func(n api.Node) string { return n.Reservation }, Spare: 1},
 		{Head: "RACK", Wide: true, Text: func(n api.Node) string { return n.Rack }},
 		{Head: "TOTAL", Wide: true, Text: totalText, Key: func(n api.Node) float64 {
 			return float64(n.Total[api.MemoryMB])
@@ -243,7 +243,7 @@ var choiceColumns = output.List[api.DrainChoice]{
 	Name:  func(n api.DrainChoice) string { return n.ID },
 	Empty: "no node runs",
 	Columns: []output.Column[api.DrainChoice]{
-		{Head: "ID", Text: func(n api.DrainChoice) string { return n.ID }, Shrink: true},
+		verb.NodeColumn("ID", func(n api.DrainChoice) string { return n.ID }),
 		{Head: "LIVE", Text: func(n api.DrainChoice) string { return output.Number(n.Containers) }, Right: true},
 		{Head: "AMS", Text: func(n api.DrainChoice) string { return output.Number(n.AMs) }, Right: true},
 		{Head: "APPS", Text: func(n api.DrainChoice) string { return output.Number(n.Applications) }, Right: true},

@@ -47,7 +47,7 @@ func queueColumns(tree bool) output.List[verb.FlatQueue] {
 		Name:  func(q verb.FlatQueue) string { return q.Path },
 		Empty: "no queues yet; see \"rmd cluster status\"",
 		Columns: []output.Column[verb.FlatQueue]{
-			{Head: "QUEUE", Text: name, Shrink: true},
+			verb.QueueColumn(name),
 			{Head: "STATE", Text: func(q verb.FlatQueue) string { return q.State }},
 			{Head: "SHARE", Text: func(q verb.FlatQueue) string {
 				return output.Percent(q.AbsCapacity)
@@ -64,7 +64,7 @@ func queueColumns(tree bool) output.List[verb.FlatQueue] {
 			{Head: "WAIT", Text: func(q verb.FlatQueue) string {
 				return output.Number(q.WaitingApps)
 			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.WaitingApps) }), Right: true},
-			{Head: "KIND", Text: kind, Spare: true},
+			{Head: "KIND", Text: kind, Spare: 1},
 			{Head: "PENDING", Text: func(q verb.FlatQueue) string {
 				return q.Pending.String()
 			}, Key: number(func(q verb.FlatQueue) float64 { return float64(q.Pending[api.MemoryMB]) }),

@@ -25,8 +25,10 @@ var reservationColumns = output.List[api.Reservation]{
 	Empty: "no reservations",
 	Columns: []output.Column[api.Reservation]{
 		{Head: "ID", Text: func(r api.Reservation) string { return r.ID }},
-		{Head: "NODE", Text: func(r api.Reservation) string { return r.Node }, Shrink: true},
-		{Head: "APP", Text: func(r api.Reservation) string { return r.App }, Shrink: true},
+		verb.NodeColumn("NODE", func(r api.Reservation) string { return r.Node }),
+		{Head: "APP", Text: func(r api.Reservation) string { return r.App }, Short: verb.ShortApp(func(r api.Reservation) string {
+			return r.App
+		})},
 		{Head: "NEEDS", Text: func(r api.Reservation) string {
 			return r.Size.String()
 		}, Key: func(r api.Reservation) float64 {

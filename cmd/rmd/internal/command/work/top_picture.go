@@ -90,7 +90,7 @@ func topTableOf[T any](l output.List[T], things func(*topPicture) []T) topTable 
 		check: func(sort string) error { return l.Write(io.Discard, nil, output.Options{Sort: sort}) },
 	}
 	for _, c := range l.Columns {
-		if !c.Wide && !c.Spare && (!c.End || c.Key != nil) { // a spare column may be invisible; a sentence has no order
+		if !c.Wide && c.Spare == 0 && (!c.End || c.Key != nil) { // a spare column may be invisible; a sentence has no order
 			t.heads = append(t.heads, strings.ToLower(c.Head))
 		}
 	}
