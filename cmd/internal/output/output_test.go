@@ -55,6 +55,16 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestWideFolds checks that -o wide on a terminal shows everything, in lines that end after a word.
+func TestWideFolds(t *testing.T) {
+	got := write(t, Options{Format: Wide, Width: 40, Filters: []string{"id=rm2"}})
+	want := "ID   COUNT\n    NOTE\n    MORE\nrm2     11\n    long long long long long long long\n" +
+		"    long long long long long long long\n    long long long long long long\n    m\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestShapes(t *testing.T) {
 	for _, c := range []struct {
 		o    Options

@@ -15,14 +15,16 @@ const (
 	shrinkMin = 8  // minimum width of a column that is cut
 	nameLeast = 24 // Least of columns without one: room for most names
 
+	foldIndent = 4 // before the rest of a row that is folded
+
 	nothing = "-" // shown for an empty value
 )
 
 // writeTable formats the cells and prints them as a table.
 func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) error {
-	limit := o.Width
+	limit, folded := o.Width, 0
 	if o.Format == Wide {
-		limit = 0 // -o wide cuts nothing; a terminal wraps the lines
+		limit, folded = 0, o.Width // -o wide cuts nothing; a terminal would wrap its lines inside words
 	}
 	var lost []string // heads of columns that the width omits or cuts
 	if limit > 0 && len(o.Columns) == 0 {
@@ -57,7 +59,7 @@ func writeTable[T any](w io.Writer, columns []Column[T], things []T, o Options) 
 			shapes[i].least, shapes[i].declared = cmp.Or(c.Least, nameLeast), c.Least > 0
 		}
 	}
-	cut, err := layOut(w, rows, shapes, limit)
+	cut, err := layOut(w, rows, shapes, limit, folded)
 	for i, c := range columns {
 		if cut[i] && !slices.Contains(lost, c.Head) {
 			lost = append(lost, c.Head)
@@ -122,8 +124,9 @@ type shape struct {
 	declared bool
 }
 
-// layOut prints rows of equal length as columns. It returns which columns it has cut.
-func layOut(w io.Writer, rows [][]string, shapes []shape, limit int) (cut []bool, err error) {
+// layOut prints rows of equal length as columns, in lines of at most folded characters (0: any). It
+// returns which columns it has cut.
+func layOut(w io.Writer, rows [][]string, shapes []shape, limit, folded int) (cut []bool, err error) {
 	cut = make([]bool, len(shapes))
 	if len(rows) == 0 {
 		return cut, nil
@@ -138,7 +141,22 @@ func layOut(w io.Writer, rows [][]string, shapes []shape, limit int) (cut []bool
 	b := bufio.NewWriter(w)
 	for _, row := range rows {
 		var line strings.Builder
+		end := func() {
+			text := strings.TrimRight(line.String(), " ")
+			if folded > 0 {
+				text = Fold(text, folded, foldIndent) // a column may be wider than a line
+			}
+			b.WriteString(text + "\n")
+			line.Reset()
+		}
+		at := 0 // where the cell begins in its line
 		for i, cell := range row {
+			if folded > 0 && i > 0 && at+widths[i] > folded {
+				end()
+				line.WriteString(strings.Repeat(" ", foldIndent))
+				at = foldIndent
+			}
+			at += widths[i] + gap
 			cut[i] = cut[i] || width(cell) > widths[i]
 			if shapes[i].end {
 				cell = CutEnd(cell, widths[i])
@@ -156,7 +174,7 @@ func layOut(w io.Writer, rows [][]string, shapes []shape, limit int) (cut []bool
 				line.WriteString(strings.Repeat(" ", gap))
 			}
 		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		end()
 	}
 	return cut, b.Flush()
 }
@@ -240,6 +258,25 @@ func CutEnd(s string, n int) string {
 		words = words[:len(words)-1]
 	}
 	return string(r[:n-1]) + "…"
+}
+
+// Fold breaks a line at spaces. It does not break words.
+func Fold(line string, most, indent int) string {
+	pad := strings.Repeat(" ", indent)
+	var out []string
+	for width(line) > most {
+		r := []rune(line)
+		cut := most
+		for cut > indent && r[cut] != ' ' {
+			cut--
+		}
+		if cut <= indent {
+			break // one long word
+		}
+		out = append(out, strings.TrimRight(string(r[:cut]), " "))
+		line = pad + strings.TrimLeft(string(r[cut:]), " ")
+	}
+	return strings.Join(append(out, line), "\n")
 }
 
 // Fact is one line of a description: a name and a value.

@@ -14,28 +14,11 @@ import (
 // Fold breaks a line at spaces. The continuation lines are indented to the line's last column of
 // text.
 func Fold(line string, most int) string {
-	if utf8.RuneCountInString(line) <= most {
-		return line
-	}
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	if i := strings.LastIndex(line, "  "); i >= 0 && i+2 > indent && i+2 < most/2 {
 		indent = utf8.RuneCountInString(line[:i+2])
 	}
-	pad := strings.Repeat(" ", indent)
-	var out []string
-	for utf8.RuneCountInString(line) > most {
-		r := []rune(line)
-		cut := most
-		for cut > indent && r[cut] != ' ' {
-			cut--
-		}
-		if cut <= indent {
-			break // one long word
-		}
-		out = append(out, strings.TrimRight(string(r[:cut]), " "))
-		line = pad + strings.TrimLeft(string(r[cut:]), " ")
-	}
-	return strings.Join(append(out, line), "\n")
+	return output.Fold(line, most, indent)
 }
 
 // HelpWidth is the maximum width of help texts.

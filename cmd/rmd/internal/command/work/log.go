@@ -225,7 +225,11 @@ func printAudit(c *verb.Call, entries []api.AuditEntry) error {
 			}
 			continue
 		}
-		if _, err := fmt.Fprintln(c.Program.Out, auditLine(e)); err != nil {
+		line := auditLine(e)
+		if most := c.Cut(); most > 0 {
+			line = verb.Fold(line, most)
+		}
+		if _, err := fmt.Fprintln(c.Program.Out, line); err != nil {
 			return err
 		}
 	}
