@@ -1,6 +1,10 @@
 package input
 
-import "strings"
+import (
+	"strings"
+
+	"rmd/yarn"
+)
 
 // Caller is the sender of a change, for the audit. Who is the name that the sender proves or
 // claims, From is its address.
@@ -33,7 +37,10 @@ func Operation(in Input) string {
 			return ""
 		}
 	case *SetQueueState:
-		return "queue " + in.State.String()
+		if in.State == yarn.QueueStopped {
+			return "queue stop"
+		}
+		return "queue start"
 	case *DrainNode:
 		if in.Back {
 			return "node undrain"

@@ -47,7 +47,9 @@ func TestAuditRecordedWithChange(t *testing.T) {
 		{&input.KillApplication{ID: one.App, User: "ann"}, "app kill", one.App.String()},
 		{&input.KillApplication{ID: one.App, User: "ann"}, "", ""}, // The application has already ended.
 		{&input.FailAttempt{Attempt: two}, "attempt fail", two.String()},
-		{&input.SetQueueState{Queue: "root.secret", State: yarn.QueueStopped}, "queue STOPPED", "root.secret"},
+		{&input.SetQueueState{Queue: "root.secret", State: yarn.QueueStopped}, "queue stop", "root.secret"},
+		{&input.SetQueueState{Queue: "root.secret", State: yarn.QueueRunning}, "queue start", "root.secret"},
+		{&input.SetQueueState{Queue: "root.secret", State: yarn.QueueStopped}, "queue stop", "root.secret"},
 		{&input.SetQueueState{Queue: "root.secret", State: yarn.QueueStopped}, "", ""},
 		{&input.SetNodeResource{ID: h.nodes[0], Total: yarn.NewResource(4096, 4)}, "node resource", h.nodes[0].String()},
 		{&input.DrainNode{ID: h.nodes[0]}, "node drain", h.nodes[0].String()},

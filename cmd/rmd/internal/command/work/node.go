@@ -210,7 +210,22 @@ func undrain(c *verb.Call) error {
 	if c.IsSet("deadline") {
 		return clierr.Usagef("use one of them", "--undo and --deadline contradict each other")
 	}
-	return c.Post(path, c.Arg(0), nil, "%s is no longer drained: it serves when its NodeManager registers", c.Arg(0))
+	cl, err := c.Client()
+	if err != nil {
+		return err
+	}
+	a, err := cl.Post(c.Ctx(), path, nil)
+	if err != nil {
+		return err
+	}
+	serves := "it serves when its NodeManager registers"
+	var now api.Node
+	// If the read fails, the drain has ended all the same.
+	if _, err := c.Get(c.Ctx(), strings.TrimSuffix(path, ":undrain"), nil, &now); err == nil &&
+		now.State == yarn.NodeRunning.String() {
+		serves = "it serves again"
+	}
+	return verb.ShowDone(c, a, c.Arg(0), "%s is no longer drained: %s", c.Arg(0), serves)
 }
 
 // drain drains a node as the flags say.
