@@ -74,6 +74,7 @@ func (r *classifier) classifyQueueKey(c *Config, name, rest string) {
 	if child, below, _ := strings.Cut(key, "."); knownBelow(below) {
 		r.warn(name, fmt.Sprintf("queue %s.%s does not exist", path, child),
 			fmt.Sprintf("add %q to %s%s.queues, or remove the key", child, Prefix, path))
+		r.warnings[len(r.warnings)-1].NoQueue = path + "." + child
 		return
 	}
 	r.warnUnknown(name, key, queueKeys, Prefix+path+".")

@@ -27,6 +27,7 @@ type Fault struct {
 	YARN                string // YARN's message for the same fault; empty if unknown
 	Effect              string // of a key that is not honored: harmless or visible to users
 	Meant               string // the known key that an unknown key resembles; empty: none
+	NoQueue             string // the queue of the key, if it does not exist
 }
 
 func (f Fault) String() string {

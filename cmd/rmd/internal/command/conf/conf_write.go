@@ -20,6 +20,7 @@ import (
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/rmd/internal/command/verb"
 	"rmd/internal/hadoopconf"
+	"rmd/internal/nearest"
 	"rmd/scheduler/capacity"
 	hadoopserver "rmd/server/hadoop"
 	"rmd/transport/hadoop"
@@ -151,7 +152,7 @@ func ApplyFlags() []cli.Flag {
 
 // allowFlag is of the commands that take keys from a person or a file.
 func allowFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "allow-unknown", Usage: "keep unknown keys that resemble known ones, as YARN does"}
+	return &cli.BoolFlag{Name: "allow-unknown", Usage: "keep unknown keys that resemble known ones, and set keys of queues that do not exist, as YARN does"}
 }
 
 // statesKept describes the effect of a file on stopped queues.
@@ -218,6 +219,9 @@ func confSet() verb.Verb {
 				if err := Assign(now.Properties, c.Args().Slice()); err != nil {
 					return nil, err
 				}
+				if err := lacksQueue(before, now.Properties); err != nil && !c.Bool("allow-unknown") {
+					return nil, err
+				}
 				asked := !c.IsSet("if-version") || c.Uint64("if-version") == now.Version
 				if asked && maps.Equal(before, now.Properties) && !setsState(c.Args().Slice()) {
 					return nil, nil
@@ -253,6 +257,34 @@ func Assign(properties map[string]string, pairs []string) error {
 			continue
 		}
 		properties[key] = value
+	}
+	return nil
+}
+
+// lacksQueue refuses keys that an edit adds for queues that do not exist. YARN keeps such keys, which
+// a whole file may have, but who sets one has mistyped the queue.
+func lacksQueue(before, after map[string]string) error {
+	var props []capacity.Property
+	for _, name := range verb.Sorted(after) {
+		props = append(props, capacity.Property{Name: name, Value: after[name]})
+	}
+	conf, err := capacity.Parse(props)
+	if err != nil {
+		return nil // the cluster says what is wrong
+	}
+	for _, w := range conf.Warnings {
+		if _, there := before[w.Name]; there || w.NoQueue == "" {
+			continue
+		}
+		do := w.Do
+		var paths []string
+		for _, q := range conf.Queues {
+			paths = append(paths, q.Path)
+		}
+		if near := nearest.Name(w.NoQueue, paths); near != "" {
+			do = "did you mean " + near + "? Otherwise " + do
+		}
+		return clierr.New("NO_SUCH_QUEUE", do, "%s: %s; nothing was changed", w.Name, w.What)
 	}
 	return nil
 }
