@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"rmd/internal/clip"
 )
 
 // ruleKeys are the keys of a rule, sorted.
@@ -57,14 +59,15 @@ func ParseJSON(text string) (rules []Rule, warnings, problems []Problem) {
 		return nil, nil, []Problem{{What: fmt.Sprintf("there are %d rules, more than %d", len(list), MaxRules)}}
 	}
 	for _, key := range unknown(top, []string{"rules"}) {
-		warnings = append(warnings, Problem{What: fmt.Sprintf("the key %q means nothing; rules are in \"rules\"", clip(key))})
+		warnings = append(warnings, Problem{
+			What: fmt.Sprintf("the key %q means nothing; rules are in \"rules\"", clip.Text(key))})
 	}
 	for i, raw := range list {
 		rule, strange, what := parseRule(raw)
 		rules = append(rules, rule)
 		for _, key := range strange {
 			warnings = append(warnings, Problem{Rule: i + 1,
-				What: fmt.Sprintf("the key %q means nothing; keys are %s", clip(key), strings.Join(ruleKeys, ", "))})
+				What: fmt.Sprintf("the key %q means nothing; keys are %s", clip.Text(key), strings.Join(ruleKeys, ", "))})
 		}
 		if what != "" {
 			problems = append(problems, Problem{Rule: i + 1, What: what})
@@ -195,7 +198,7 @@ func (j *jsonRule) rule() (r Rule, what string) {
 		case "placeDefault":
 			r.Fallback = FallbackDefault
 		default:
-			return r, fmt.Sprintf("the fallbackResult %q is not skip, reject or placeDefault", clip(*j.fallback))
+			return r, fmt.Sprintf("the fallbackResult %q is not skip, reject or placeDefault", clip.Text(*j.fallback))
 		}
 	}
 	r.Text = fmt.Sprintf("%s %s: %s", *j.kind, *j.matches, *j.policy)
@@ -221,7 +224,7 @@ func (j *jsonRule) match(r *Rule) string {
 	case "application":
 		r.Match = MatchApplication
 	default:
-		return fmt.Sprintf("the type %q is not user, group or application", clip(*j.kind))
+		return fmt.Sprintf("the type %q is not user, group or application", clip.Text(*j.kind))
 	}
 	return ""
 }
@@ -249,7 +252,7 @@ func (j *jsonRule) action(r *Rule) string {
 		}
 		r.Action, r.Target = SetDefault, *j.value
 	default:
-		return fmt.Sprintf("the policy %q is not %s", clip(*j.policy), policyNames)
+		return fmt.Sprintf("the policy %q is not %s", clip.Text(*j.policy), policyNames)
 	}
 	return ""
 }

@@ -3,6 +3,8 @@ package placement
 import (
 	"fmt"
 	"strings"
+
+	"rmd/internal/clip"
 )
 
 // MaxRules is the most rules that a cluster may have.
@@ -20,7 +22,7 @@ func ParseLegacy(mappings, appNames string) ([]Rule, []Problem) {
 		rule.Text, rule.Action, rule.Create, rule.Fallback = item, Place, true, FallbackDefault
 		out = append(out, rule)
 		if what != "" {
-			problems = append(problems, Problem{Rule: len(out), What: fmt.Sprintf("%q %s", clip(item), what),
+			problems = append(problems, Problem{Rule: len(out), What: fmt.Sprintf("%q %s", clip.Text(item), what),
 				YARN: illegal(item, what)})
 		}
 	}
@@ -95,13 +97,4 @@ func fields(item string) []string {
 		}
 	}
 	return out
-}
-
-// clip shortens a configured text for a message.
-func clip(s string) string {
-	const most = 80
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
 }

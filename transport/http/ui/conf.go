@@ -9,6 +9,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/internal/clip"
 	"rmd/scheduler/capacity"
 	"rmd/transport/http/ui/siblings"
 	"rmd/transport/http/view"
@@ -138,7 +139,7 @@ func confProperties(text string) (map[string]string, error) {
 		name, value, ok := strings.Cut(line, "=")
 		name = strings.TrimSpace(name)
 		if !ok || name == "" || strings.ContainsAny(name, " \t") {
-			return nil, bad(fmt.Sprintf("line %d is not NAME = VALUE: %q", i+1, clip(line)),
+			return nil, bad(fmt.Sprintf("line %d is not NAME = VALUE: %q", i+1, clip.Text(line)),
 				"write one key on each line, or # before a remark")
 		}
 		if _, twice := out[name]; twice {
@@ -147,14 +148,6 @@ func confProperties(text string) (map[string]string, error) {
 		out[name] = strings.TrimSpace(value)
 	}
 	return out, nil
-}
-
-func clip(s string) string {
-	const most = 80
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
 }
 
 // unmask replaces masked values by the real ones, which the browser does not know.

@@ -8,6 +8,7 @@ import (
 
 	"rmd/api"
 	"rmd/fsm/state"
+	"rmd/internal/clip"
 	"rmd/transport/http/problem"
 	"rmd/transport/http/summary"
 	"rmd/transport/http/ui/amounts"
@@ -186,7 +187,7 @@ func user(q *query) (any, error) {
 		})
 	}
 	if d.Running+d.Waiting+d.Ended == 0 {
-		return nil, problem.New("NO_SUCH_USER", "no application of user "+clip(name)+" is known",
+		return nil, problem.New("NO_SUCH_USER", "no application of user "+clip.Text(name)+" is known",
 			"see the users of a queue, or search; applications that ended long ago are forgotten")
 	}
 	d.Used, d.Reserved, d.Pending = q.v.Size(used), q.v.Size(reserved), q.v.Size(pending)
