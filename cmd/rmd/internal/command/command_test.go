@@ -159,6 +159,9 @@ func TestHelpBesideArguments(t *testing.T) {
 func TestVersionFlags(t *testing.T) {
 	for _, more := range [][]string{nil, {"-o", "json"}} {
 		want := rmd(t, nil, append([]string{"version"}, more...)...)
+		if !strings.Contains(want.out, "commit") {
+			t.Errorf("rmd version %v does not say whether the commit is known: %s", more, want.out)
+		}
 		for _, flag := range []string{"--version", "-v"} {
 			for _, line := range [][]string{append([]string{flag}, more...), append(slices.Clone(more), flag)} {
 				if r := rmd(t, nil, line...); r != want || r.exit != exitcode.OK {
@@ -437,7 +440,7 @@ func TestWrongUsage(t *testing.T) {
 		"dev --nodes few":                        "write --nodes 4",
 		"server --set heartbeat":                 "is not KEY=VALUE",
 		"server --id rm1 --set raft.heartbeet=1": `did you mean "raft.heartbeat"?`,
-		"server":                                 "the replica has no id",
+		"server":                                 "name its file with --config, or write one with \"rmd init\"",
 		"init --advertise 10.0.0.1:8034 --dir X": "add --tls",
 	} {
 		line = strings.Replace(line, " X", " "+t.TempDir(), 1)

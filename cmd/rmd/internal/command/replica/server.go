@@ -206,7 +206,12 @@ func load(c *verb.Call) (config.Source, *config.Loaded, error) {
 	}
 	loaded, err := config.Load(src)
 	if err != nil {
-		return src, nil, configError(err)
+		err = configError(err)
+		var bad *clierr.Error
+		if errors.As(err, &bad) && src.File == "" {
+			bad.Do = "name its file with --config, or write one with \"rmd init\"; nothing was started"
+		}
+		return src, nil, err
 	}
 	return src, loaded, nil
 }
