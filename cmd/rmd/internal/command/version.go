@@ -54,7 +54,8 @@ func versionVerb() verb.Verb {
 				return err
 			}
 			return output.WriteFacts(c.Program.Out, []output.Fact{
-				{Name: "rmd", Value: Version()}, {Name: "commit", Value: cmp.Or(Commit(), "unknown")}, {Name: "go", Value: runtime.Version()},
+				{Name: "rmd", Value: Version()}, {Name: "commit", Value: cmp.Or(Commit(), "unknown")},
+				{Name: "go", Value: runtime.Version()},
 				{Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},
 			})
 		}}

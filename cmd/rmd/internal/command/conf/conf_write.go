@@ -152,7 +152,8 @@ func ApplyFlags() []cli.Flag {
 
 // allowFlag is of the commands that take keys from a person or a file.
 func allowFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "allow-unknown", Usage: "keep unknown keys that resemble known ones, and set keys of queues that do not exist, as YARN does"}
+	return &cli.BoolFlag{Name: "allow-unknown",
+		Usage: "keep unknown keys that resemble known ones, and set keys of queues that do not exist, as YARN does"}
 }
 
 // statesKept describes the effect of a file on stopped queues.

@@ -26,9 +26,9 @@ var reservationColumns = output.List[api.Reservation]{
 	Columns: []output.Column[api.Reservation]{
 		{Head: "ID", Text: func(r api.Reservation) string { return r.ID }},
 		verb.NodeColumn("NODE", func(r api.Reservation) string { return r.Node }),
-		{Head: "APP", Text: func(r api.Reservation) string { return r.App }, Short: verb.ShortApp(func(r api.Reservation) string {
+		{Head: "APP", Text: func(r api.Reservation) string {
 			return r.App
-		})},
+		}, Short: verb.ShortApp(func(r api.Reservation) string { return r.App })},
 		{Head: "NEEDS", Text: func(r api.Reservation) string {
 			return r.Size.String()
 		}, Key: func(r api.Reservation) float64 {
