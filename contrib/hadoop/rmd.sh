@@ -54,6 +54,7 @@ function yarn_subcommand_resourcemanager
     if [[ "${HADOOP_DAEMON_MODE}" != "default" ]]; then
       exec 2>>"${HADOOP_LOG_DIR}/${HADOOP_LOGFILE}"
     fi
-    exec "${RMD:-/usr/bin/rmd}" server "$@"
+    # Hadoop's scripts and monitors know a daemon by this name in its command line.
+    exec -a "rmd -Dproc_${command}" "${RMD:-/usr/bin/rmd}" server "$@"
   }
 }
