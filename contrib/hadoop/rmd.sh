@@ -26,6 +26,10 @@ function yarn_subcommand_resourcemanager
       return
     ;;
   esac
+  if [[ -z "${RMD_CONFIG}" && -d /etc/rmd && ! -x /etc/rmd && ! "${HADOOP_DAEMON_MODE}" =~ ^(status|stop)$ ]]; then
+    hadoop_error "ERROR: $(id -un) may not read /etc/rmd: usermod -aG rmd $(id -un), and chown the files in it"
+    exit 1
+  fi
   # shellcheck disable=SC2034 # these are read by hadoop_generic_java_subcmd_handler
   HADOOP_SUBCMD_SUPPORTDAEMONIZATION="true"
   # shellcheck disable=SC2034
