@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"rmd/interop/guides"
 	"rmd/interop/harness"
 )
 
@@ -78,6 +79,62 @@ func TestTakeOver(t *testing.T) {
 			t.Errorf("%s was made to register again %d times", n.Name, r)
 		}
 	}
+}
+
+// TestMigrationOfPair follows the guide from two Java ResourceManagers under a MapReduce job to three
+// replicas, of which one is a witness. No task may run twice. Clients and nodes keep the files that
+// Start wrote.
+func TestMigrationOfPair(t *testing.T) {
+	const maps, reduces, allowed = 4, 1, 10
+	c := harness.Start(t, harness.Options{Kind: harness.JavaHA, Managers: 2, History: true})
+	job := c.StartSleep(maps, reduces, 75*time.Second, 5*time.Second, 8*time.Minute)
+	app := c.Submitted(job)
+	c.AwaitApp(app, "running its maps", 2*time.Minute,
+		func(a harness.App) bool { return a.State == "RUNNING" && a.Containers == maps+1 })
+	c.AddWitness()
+	c.Configure()
+
+	steps := eightCommands(t)
+	began := time.Now()
+	for _, s := range steps {
+		m := c.Managers[slices.IndexFunc(c.Managers, func(m *harness.Manager) bool { return m.ID == s.Machine })]
+		at := time.Now()
+		switch s.Command {
+		case "yarn --daemon stop resourcemanager":
+			m.StopJava()
+		case "systemctl start rmd":
+			m.Start()
+			m.AwaitOpen()
+		default:
+			if out, code := m.Shell(s.Command); code != 0 || !guides.Agrees(s.Shown, strings.Split(strings.TrimSpace(out), "\n")) {
+				t.Fatalf("line %d: %s# %s\nexit %d:\n%s", s.Line, s.Machine, s.Command, code, out)
+			}
+		}
+		t.Logf("%6.1f s  %s# %s", time.Since(at).Seconds(), s.Machine, s.Command)
+	}
+	t.Logf("%d commands in %s", len(steps), time.Since(began).Round(time.Second))
+	if len(steps) > allowed {
+		t.Errorf("%d commands; want at most %d", len(steps), allowed)
+	}
+	c.AwaitNodes(len(c.Nodes), 2*time.Minute)
+	t.Logf("all nodes are back after %s", time.Since(began).Round(time.Second))
+	c.AwaitApp(app, "running with rmd", 2*time.Minute, func(a harness.App) bool { return a.State == "RUNNING" })
+	succeeded(t, job.Wait())
+	ranOnce(t, c, app, maps+reduces)
+}
+
+// eightCommands returns the commands of the guide's shortest way.
+func eightCommands(t *testing.T) []guides.Step {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "docs", "operations", "migration.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := guides.Steps(string(text))
+	if err != nil || len(steps) != 8 {
+		t.Fatalf("%d commands: %v", len(steps), err)
+	}
+	return steps
 }
 
 // unlocked repeats a dry run until the lock of the leader election is gone. The lock lasts as long

@@ -10,7 +10,7 @@ import (
 // Step is one command of a guide.
 type Step struct {
 	Line    int      // line in the document
-	Machine string   // machine of the command: "rm1"; "rm*" is each of the replicas' machines
+	Machine string   // machine of the command: "rm1", "w1"; "rm*" is each of the replicas' machines
 	Command string   // as typed; several lines with a here-document
 	Shown   []string // output in the guide
 }
@@ -24,7 +24,7 @@ func (s Step) holds(printed string, code int) bool {
 
 // prompt matches the beginning of a command: "rm1# rmd version". "$" is the prompt of an
 // administrator, "#" that of root.
-var prompt = regexp.MustCompile(`^(admin|rm\d|rm\*)[#$] (.+)$`)
+var prompt = regexp.MustCompile(`^(admin|rm\d|rm\*|w\d)[#$] (.+)$`)
 
 // hereDocument matches the operator of a command with a here-document.
 var hereDocument = regexp.MustCompile(`<<'(\w+)'`)

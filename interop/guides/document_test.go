@@ -85,7 +85,7 @@ func TestSections(t *testing.T) {
 
 // TestGuides checks that the guides can be parsed.
 func TestGuides(t *testing.T) {
-	for _, name := range []string{"quickstart.md", "upgrade.md", "day-two.md"} {
+	for _, name := range []string{"quickstart.md", "upgrade.md", "day-two.md", "migration.md"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations", name))
 		if err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ type Manager struct {
 	Client, Scheduler, Tracker, Admin int
 	Web                               int
 	https, peer                       int
+	witness                           bool
 	c                                 *Cluster
 }
 
@@ -68,6 +69,9 @@ func (m *Manager) configure(expect int) {
 	}
 	text := fmt.Sprintf("id: %s\ndata: %s\nhadoop:\n  conf_dir: %s\nraft:\n  listen: %s\n  join: [%s]\n  bootstrap_expect: %d\n  allow_even: true\n%s",
 		m.ID, c.path("data", m.ID), c.conf(m.ID), portblock.Loopback(m.peer), strings.Join(peers, ", "), expect, timers)
+	if m.witness {
+		text = strings.Replace(text, "hadoop:\n", "http: {listen: "+portblock.Loopback(m.Web)+"}\nhadoop:\n  ports: false\n", 1)
+	}
 	data := c.folder("data", m.ID)
 	if err := os.Chmod(data, 0o700); err != nil {
 		c.t.Fatal(err)
@@ -94,6 +98,9 @@ func (c *Cluster) StartManagers() {
 	c.Active()
 }
 
+// AwaitOpen waits until the port of the pages is open.
+func (m *Manager) AwaitOpen() { m.t.Helper(); m.awaitPort(m.Web, 2*time.Minute) }
+
 // AwaitReady waits until the process serves its ports.
 func (m *Manager) AwaitReady() {
 	m.t.Helper()
@@ -101,7 +108,7 @@ func (m *Manager) AwaitReady() {
 		Await(m.t, m.ID+" is ready", time.Minute, func() bool { m.mustLive(); return Get(m.Web, "/v1/ready", nil) == nil })
 		return
 	}
-	m.awaitPort(m.Web, 2*time.Minute)
+	m.AwaitOpen()
 }
 
 // mustLive fails the test if the process has ended.

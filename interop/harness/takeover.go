@@ -26,10 +26,24 @@ func (c *Cluster) Configure() {
 // rmd.
 func (c *Cluster) StopJava() {
 	for _, m := range c.Managers {
-		m.Stop(20 * time.Second)
-		m.Process = c.replica(m)
+		m.StopJava()
 	}
-	c.Kind = RMD
+}
+
+// StopJava stops one of them.
+func (m *Manager) StopJava() {
+	m.Stop(20 * time.Second)
+	m.Process, m.c.Kind = m.c.replica(m), RMD
+}
+
+// AddWitness adds a replica of rmd that clients and nodes do not know.
+func (c *Cluster) AddWitness() *Manager {
+	m := newManager(c, len(c.Managers)+1)
+	m.ID, m.witness = "w1", true
+	m.Process = c.replica(m)
+	c.write(m.ID, "", nil) // before it is one of the ResourceManagers
+	c.Managers = append(c.Managers, m)
+	return m
 }
 
 // Import runs "rmd import zk" for the first replica.
@@ -47,6 +61,29 @@ func (c *Cluster) ImportProcess() *exec.Cmd {
 
 // DataDir returns the replica's data directory.
 func (m *Manager) DataDir() string { return m.c.path("data", m.ID) }
+
+// Shell runs a command line on the machine of this replica, as a guide has it.
+func (m *Manager) Shell(line string) (out string, code int) {
+	c := m.c
+	c.t.Helper()
+	names := []string{"/etc/rmd/rmd.yaml", c.path("conf", m.ID, "rmd.yaml")}
+	var hosts strings.Builder
+	for _, o := range c.Managers {
+		names = append(names, o.ID+".example:8034", portblock.Loopback(o.peer))
+		fmt.Fprintf(&hosts, " %s) RMD_ADDR=%s ;;", o.ID, portblock.Loopback(o.Web))
+	}
+	cmd := exec.Command("bash", "-c", fmt.Sprintf(`set -o pipefail
+rmd() { %q "$@"; }
+ssh() { case $1 in%s esac; shift; "$@"; }
+sudo() { shift 2; "$@"; }
+ssh %s eval %q`, Program(c.t), hosts.String(), m.ID, strings.NewReplacer(names...).Replace(line)))
+	cmd.Env = append(c.environment(), "RMD_ADDR=")
+	b, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		c.t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(b), m.DataDir(), "/var/lib/rmd"), cmd.ProcessState.ExitCode()
+}
 
 // rmd runs a command line of rmd and waits for its end.
 func (c *Cluster) rmd(args ...string) (out string, code int) {
