@@ -43,5 +43,14 @@ func (f *Services) WebApps() []*webapp.App { return f.webApps }
 // own default files, which a site does not have beside its own.
 var webAppDefaults = []yarnweb.Setting{
 	{Name: webType, Value: "simple", File: "core-default.xml"},
+	{Name: "hadoop.security.authentication", Value: "simple", File: "core-default.xml"},
+	{Name: "yarn.http.policy", Value: "HTTP_ONLY", File: "yarn-default.xml"},
+	{Name: "yarn.nodemanager.webapp.address", Value: "0.0.0.0:8042", File: "yarn-default.xml"},
+	{Name: "yarn.timeline-service.webapp.address", Value: "0.0.0.0:8188", File: "yarn-default.xml"},
+	{Name: "yarn.timeline-service.webapp.https.address", Value: "0.0.0.0:8190", File: "yarn-default.xml"},
+	{Name: "yarn.timeline-service.reader.webapp.address", Value: "0.0.0.0:8188", File: "yarn-default.xml"},
+	{Name: "yarn.timeline-service.reader.webapp.https.address", Value: "0.0.0.0:8190", File: "yarn-default.xml"},
 	{Name: "yarn.webapp.scheduler-ui.read-only.enable", Value: "false", File: "yarn-default.xml"},
+	{Name: "mapreduce.jobhistory.webapp.address", Value: "0.0.0.0:19888", File: "mapred-default.xml"},
+	{Name: "mapreduce.jobhistory.webapp.https.address", Value: "0.0.0.0:19890", File: "mapred-default.xml"},
 }

@@ -48,17 +48,25 @@ func TestWebApps(t *testing.T) {
 // TestWebAppsReadTheirKeys asks /conf for what the applications need to know: Hadoop's default, or the
 // value of the site.
 func TestWebAppsReadTheirKeys(t *testing.T) {
-	const key = "yarn.webapp.scheduler-ui.read-only.enable"
-	for want, keys := range map[string][]string{"false": nil, "true": {key, "true"}} {
-		f := &files{conf: parse(t, keys)}
+	const readOnly, history = "yarn.webapp.scheduler-ui.read-only.enable", "mapreduce.jobhistory.webapp.address"
+	for _, c := range []struct {
+		key, want string
+		keys      []string
+	}{
+		{readOnly, "false", nil}, {readOnly, "true", []string{readOnly, "true"}},
+		{history, "0.0.0.0:19888", nil}, {history, "h:1", []string{history, "h:1"}},
+		{"hadoop.security.authentication", "simple", nil}, {"yarn.http.policy", "HTTP_ONLY", nil},
+		{"yarn.timeline-service.reader.webapp.address", "0.0.0.0:8188", nil},
+	} {
+		f := &files{conf: parse(t, c.keys)}
 		var got []string
 		for _, s := range f.settings() {
-			if s.Name == key {
+			if s.Name == c.key {
 				got = append(got, s.Value)
 			}
 		}
-		if len(got) != 1 || got[0] != want {
-			t.Errorf("%q: %q, want %s once", keys, got, want)
+		if len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s of %q: %q, want %s once", c.key, c.keys, got, c.want)
 		}
 	}
 }

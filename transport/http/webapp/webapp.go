@@ -68,8 +68,9 @@ func (a *App) Has(path string) bool {
 }
 
 // policy lets the pages run what their own files contain. Unlike rmd's own pages, those of Hadoop
-// have scripts and styles inside the HTML.
-const policy = "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; base-uri 'self'; frame-ancestors 'none'"
+// have scripts and styles inside the HTML, and UI2 also calls NodeManagers and the servers of histories.
+const policy = "default-src 'self'; connect-src 'self' http: https:; script-src 'self' 'unsafe-inline'; " +
+	"style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; base-uri 'self'; frame-ancestors 'none'"
 
 // ServeHTTP implements http.Handler.
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -95,6 +96,9 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		http.NotFound(w, r)
 		return
+	}
+	if path.Ext(name) == ".env" { // UI2's addresses of other servers are a script with this name
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 	}
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Cache-Control", "no-cache")

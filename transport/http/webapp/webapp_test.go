@@ -14,6 +14,7 @@ import (
 var files = map[string]string{
 	"index.html":        "<html>start</html>",
 	"assets/a.js":       "run()",
+	"config/a.env":      "ENV = {}",
 	"docs/index.html":   "<html>docs</html>",
 	"WEB-INF/web.xml":   "<secret/>",
 	"META-INF/MANIFEST": "secret",
@@ -113,6 +114,14 @@ func TestServe(t *testing.T) {
 		a.ServeHTTP(missing, httptest.NewRequest(http.MethodGet, "/ui2/assets/b.js", nil))
 		if missing.Code != http.StatusNotFound {
 			t.Errorf("a script that is missing: %d", missing.Code)
+		}
+		addresses := httptest.NewRecorder()
+		a.ServeHTTP(addresses, httptest.NewRequest(http.MethodGet, "/ui2/config/a.env", nil))
+		if kind := addresses.Header().Get("Content-Type"); !strings.HasPrefix(kind, "text/javascript") {
+			t.Errorf("a browser does not run the addresses of UI2: they are %q", kind)
+		}
+		if !strings.Contains(addresses.Header().Get("Content-Security-Policy"), "connect-src 'self' http: https:") {
+			t.Error("UI2 may not call the servers that it shows")
 		}
 		again := httptest.NewRequest(http.MethodGet, "/ui2/assets/a.js", nil)
 		w := httptest.NewRecorder()
