@@ -119,8 +119,8 @@ PAIRS ?= 1000000
 gangs: ## play PAIRS random pairs of gangs to their ends, and four days of jobs as gangs and one container after the other
 	RMD_GANG_PAIRS=$(PAIRS) RMD_GANG_HOURS=24 RMD_GANG_DAYS=4 $(GO) test -count=1 -v -timeout 120m -run '^TestGang(Pairs|IdleMemory)$$' ./scheduler/planner
 
-bench-peers: build ## rmd beside the Java ResourceManager on this machine, as ratios (needs a JDK 17 and Maven)
-	$(GO) test -tags interop -count=1 -v -timeout 60m -run TestPeers ./bench
+bench-peers: build ## rmd beside the Java ResourceManager on this machine, as ratios (needs a JDK 17 and Maven): HADOOP=3.5.0 for another version, ASYNC=false or true for how it schedules
+	RMD_INTEROP_HADOOP=$(HADOOP) RMD_BENCH_ASYNC=$(ASYNC) $(GO) test -tags interop -count=1 -v -timeout 60m -run TestPeers ./bench
 
 ROUNDS ?= 3
 bench-limits: ## rmd beside what the disk, the kernel and the memory allow, as ratios, each pair by turns: ROUNDS=3 ONLY=commit for a part
@@ -198,8 +198,8 @@ interop: build ## real Hadoop on rmd and beside the Java ResourceManager (needs 
 matrix: build ## interop with five versions of Hadoop, with NodeManagers of two, and under a rolling upgrade; writes the tables of docs/operations/hadoop.md (hours); HADOOP='3.3.6 3.5.0' for some rows
 	RMD_INTEROP_BIN=$(CURDIR)/$(BIN) $(GO) run ./interop/matrix $(if $(HADOOP),-versions '$(HADOOP)' -others=false)
 
-twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families, LABELS=1, PREEMPTION=1, EAGER=1
-	$(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'$(if $(LABELS), -labels)$(if $(PREEMPTION), -preemption)$(if $(EAGER), -eager)
+twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Maven): SEEDS=n from FIRST on, SEED=n or F=file alone; FOR=2m, ONLY=families, LABELS=1, PREEMPTION=1, EAGER=1, HADOOP=3.5.0
+	RMD_INTEROP_HADOOP=$(HADOOP) $(GO) run ./twin/run $(if $(F),-file $(F),$(if $(SEED),-seed $(SEED),-seeds $(SEEDS) -first $(FIRST) $(if $(FOR),-for $(FOR)))) -only '$(ONLY)'$(if $(LABELS), -labels)$(if $(PREEMPTION), -preemption)$(if $(EAGER), -eager)
 
 TREES ?= 10000
 twin-preempt: ## what queues and applications must give to others, beside Hadoop's classes (needs a JDK 17 and Maven): TREES=n random queue trees, and leaves, from FIRST on

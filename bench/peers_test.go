@@ -3,8 +3,10 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -91,7 +93,13 @@ func TestPeers(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("RMD_BENCH_ROUNDS")); err == nil && n > 0 {
 		rounds = n
 	}
-	t.Logf("fsync of 4 KiB: %s; load average: %s", syncTime(t), loadAverage(t))
+	async := os.Getenv("RMD_BENCH_ASYNC")
+	if async != "" { // rmd has no such choice
+		peers[1].Scheduler = maps.Clone(scheduler)
+		peers[1].Scheduler["schedule-asynchronously.enable"] = async
+	}
+	t.Logf("Hadoop %s, schedule-asynchronously.enable %s; fsync of 4 KiB: %s; load average: %s",
+		cmp.Or(harness.DefaultVersion(), "of interop/pom.xml"), cmp.Or(async, "as by default"), syncTime(t), loadAverage(t))
 	found := map[string][][]float64{} // by figure, then by peer
 	for round := range rounds {
 		for i, l := range loads {

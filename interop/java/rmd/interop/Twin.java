@@ -1346,7 +1346,7 @@ public final class Twin {
         changes |= withoutNodes(child);
       }
     } else if (!anyNode && q.getCapacityConfigType() == CapacityConfigType.ABSOLUTE_RESOURCE
-        && cs.getConfiguration().getMaximumApplicationsPerQueue(q.getQueuePath()) < 0) {
+        && !hasMaxApplications(q)) {
       setMaxApplications((AbstractLeafQueue) q, cs.getConfiguration().getMaximumSystemApplications());
     }
     return changes;
@@ -1370,7 +1370,7 @@ public final class Twin {
       return;
     }
     CapacitySchedulerConfiguration conf = cs.getConfiguration();
-    if (q.getCapacityConfigType() != CapacityConfigType.ABSOLUTE_RESOURCE || conf.getMaximumApplicationsPerQueue(q.getQueuePath()) >= 0) {
+    if (q.getCapacityConfigType() != CapacityConfigType.ABSOLUTE_RESOURCE || hasMaxApplications(q)) {
       return;
     }
     int perQueue = conf.getGlobalMaximumApplicationsPerQueue();
@@ -1415,14 +1415,19 @@ public final class Twin {
     }
   }
 
+  /** hasMaxApplications reads the key by its name: its getter takes another type since 3.5. */
+  private boolean hasMaxApplications(CSQueue q) {
+    return cs.getConfiguration().get(CapacitySchedulerConfiguration.PREFIX + q.getQueuePath() + ".maximum-applications") != null;
+  }
+
   /**
    * forgetAmounts removes the amounts of labels from queues to which a configuration gives none. In
    * YARN they still count in the sum of the siblings.
    */
   private void forgetAmounts(CSQueue q, CapacitySchedulerConfiguration next) {
-    Set<String> given = next.getConfiguredNodeLabels(q.getQueuePath());
+    Set<String> given = next.getConfiguredNodeLabelsByQueue().getOrDefault(q.getQueuePath(), Set.of());
     for (String label : q.getConfiguredNodeLabels()) {
-      if (q.getParent() != null && !given.contains(label) && !q.getQueueResourceQuotas().getConfiguredMinResource(label).equals(Resources.none())) {
+      if (q.getParent() != null && !label.isEmpty() && !given.contains(label) && !q.getQueueResourceQuotas().getConfiguredMinResource(label).equals(Resources.none())) {
         intended("label taken from a queue");
         q.getQueueResourceQuotas().setConfiguredMinResource(label, Resources.none());
         q.getQueueResourceQuotas().setConfiguredMaxResource(label, Resources.none());

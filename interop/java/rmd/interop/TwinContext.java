@@ -74,6 +74,8 @@ final class TwinContext extends RMContextImpl {
   private final Queue<SchedulerEvent> news = new ArrayDeque<>();
 
   TwinContext(Configuration conf) throws Exception {
+    // By default, 3.5 has threads for passes. Here the history says when a pass runs.
+    conf.setBoolean("yarn.scheduler.capacity.schedule-asynchronously.enable", false);
     setConfigurationProvider(new NoFiles());
     setYarnConfiguration(conf);
     setScheduler(scheduler);

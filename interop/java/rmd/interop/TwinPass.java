@@ -93,7 +93,8 @@ final class TwinPass {
   private void configuredOrder(CSQueue q) throws IllegalAccessException {
     List<CSQueue> children = (List<CSQueue>) CHILDREN.get(q);
     List<CSQueue> was = new ArrayList<>(children);
-    List<String> names = List.of(twin.cs.getConfiguration().getQueues(q.getQueuePath()));
+    // The getter takes and returns other types since 3.5.
+    List<String> names = List.of(twin.cs.getConfiguration().getTrimmedStrings("yarn.scheduler.capacity." + q.getQueuePath() + ".queues"));
     children.sort(Comparator.comparingInt(child -> names.indexOf(child.getQueueShortName())));
     if (!children.equals(was)) {
       twin.intended("order after a refresh");
