@@ -203,12 +203,12 @@ twin: ## rmd's planner beside Hadoop's CapacityScheduler (needs a JDK 17 and Mav
 
 TREES ?= 10000
 twin-preempt: ## what queues and applications must give to others, beside Hadoop's classes (needs a JDK 17 and Maven): TREES=n random queue trees, and leaves, from FIRST on
-	$(GO) run ./twin/run -entitlements $(TREES) -first $(FIRST)
-	$(GO) run ./twin/run -leaves $(TREES) -first $(FIRST)
+	RMD_INTEROP_HADOOP=$(HADOOP) $(GO) run ./twin/run -entitlements $(TREES) -first $(FIRST)
+	RMD_INTEROP_HADOOP=$(HADOOP) $(GO) run ./twin/run -leaves $(TREES) -first $(FIRST)
 
 WORLDS ?= 1000
 twin-placement: ## how placement rules are read, and where they send submissions, beside Hadoop's classes (needs a JDK 17 and Maven): WORLDS=n random queue trees, with 100 submissions each, from FIRST on
-	$(GO) run ./twin/run -placements $(WORLDS) -first $(FIRST)
+	RMD_INTEROP_HADOOP=$(HADOOP) $(GO) run ./twin/run -placements $(WORLDS) -first $(FIRST)
 
 guides: ## the guides for operators word by word, on machines of namespaces (needs root; the worker and the quickstart also a JDK 17 and Maven); RUN=TestDayTwo for a part
 	$(GO) test -tags interop -count=1 -v -timeout 30m -run '$(RUN)' ./interop/guides
