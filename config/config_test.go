@@ -44,7 +44,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	want := []string{
 		`2:1: unknown key "clsuter"; did you mean "cluster"?`,
 		`3:8: unknown key "raft.heartbeet"; did you mean "heartbeat"?`,
-		`3:23: raft.lease: 900ms must be above 0 and at most raft.heartbeat (500ms)`,
+		`3:8: raft.heartbeat: 5s must be at most raft.election (500ms)`,
 		`3:37: raft.trailing: 5 is below 1024; with fewer entries a follower may need snapshots again and again; the default is 2048`,
 		`4:14: log.level: "inf" is not one of trace, debug, info, warn, error, off; did you mean "info"?`,
 		`6:1: unknown key "advertise"; did you mean "raft.advertise"?`,
@@ -66,6 +66,21 @@ func TestUnknownKeysComeFirst(t *testing.T) {
 	if len(got) != 4 || !strings.Contains(got[0], `unknown key "name"`) ||
 		!strings.Contains(got[1], `unknown key "raff"; did you mean "raft"?`) {
 		t.Errorf("faults:\n%s\nwant the keys name and raff first, then 2 others", strings.Join(got, "\n"))
+	}
+}
+
+// TestNothingFollowsFromMistypedKeys checks that a mistyped key is the only fault, although what it
+// means is missing or would not fit.
+func TestNothingFollowsFromMistypedKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		"idd: rm1\n": `1:1: unknown key "idd"; did you mean "id"?`,
+		"id: rm1\nraft: {electoin: 6s, heartbeat: 5s}\n":   `2:8: unknown key "raft.electoin"; did you mean "election"?`,
+		"id: rm1\nraff: {election: 6s, heartbeat: 5s}\n":   `2:1: unknown key "raff"; did you mean "raft"?`,
+		"idd: rm1\nid: rm2\ncluster: prod\nclsuter: [1]\n": `1:1: unknown key "idd"; did you mean "id"?|4:1: unknown key "clsuter"; did you mean "cluster"?`,
+	} {
+		if got := strings.Join(faults(t, text), "|"); got != want {
+			t.Errorf("%q: faults %q, want %q", text, got, want)
+		}
 	}
 }
 

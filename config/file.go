@@ -68,6 +68,11 @@ func (l *loader) readFile(path string) bool {
 	for _, doc := range file.Docs {
 		l.node(path, "", doc.Body)
 	}
+	for len(l.meant) > 0 { // a mistyped section may hold mistyped keys
+		read := l.meant[0]
+		l.meant = l.meant[1:]
+		read()
+	}
 	return true
 }
 
@@ -125,7 +130,15 @@ func (l *loader) entry(file, prefix string, e *ast.MappingValueNode) {
 	}
 	s, ok := l.byPath[path]
 	if !ok {
-		l.unknown(at, prefix, key)
+		// The key that was meant gets the value, so that its absence is no further fault.
+		if meant := l.unknown(at, prefix, key); meant != "" {
+			l.meant = append(l.meant, func() {
+				if !l.seen[prefix+meant] {
+					e.Key.GetToken().Value = meant
+					l.entry(file, prefix, e)
+				}
+			})
+		}
 		return
 	}
 	raw, err := scalar(e.Value, s)
@@ -198,8 +211,8 @@ func place(file string, t *token.Token) Origin {
 }
 
 // unknown reports an unknown key. It suggests the most similar key of the same section, otherwise
-// one of another section.
-func (l *loader) unknown(at Origin, prefix, key string) {
+// one of another section, and returns that of the same section, or "".
+func (l *loader) unknown(at Origin, prefix, key string) (meant string) {
 	var near, all []string
 	for path := range l.byPath { // the order only matters for equally similar keys
 		all = append(all, path)
@@ -214,14 +227,15 @@ func (l *loader) unknown(at Origin, prefix, key string) {
 		}
 	}
 	do := ""
-	if n := nearest.Name(key, near); n != "" {
-		do = fmt.Sprintf("did you mean %q?", n)
+	if meant = nearest.Name(key, near); meant != "" {
+		do = fmt.Sprintf("did you mean %q?", meant)
 	} else if n := elsewhere(key, all); n != "" {
 		do = fmt.Sprintf("did you mean %q?", n)
 	} else {
 		do = "valid keys: " + strings.Join(near, ", ")
 	}
 	l.faults = append(l.faults, Fault{At: at, What: fmt.Sprintf("unknown key %q", prefix+key), Do: do, Unknown: true})
+	return meant
 }
 
 // elsewhere returns a key with the same name in another section, otherwise the most similar key.

@@ -40,6 +40,7 @@ type loader struct {
 	byPath   map[string]setting
 	sections map[string]bool
 	seen     map[string]bool
+	meant    []func() // read the values of mistyped keys, after all others
 	origin   map[string]Origin
 	faults   []Fault
 	warnings []string
