@@ -230,9 +230,9 @@ func (l *loader) checkFiles(limit int) {
 		want += 4 * int(l.cfg.Connections)
 	}
 	if p := descriptors.Divide(limit); want > p.Shared {
-		l.warn("the ports of REST and of YARN (4 x hadoop.connections) can have up to %d connections, but the limit of open files, %d, leaves %d for them and %d for one port; "+
-			"rmd refuses more; raise the limit (LimitNOFILE= in the unit file, ulimit -n) to %d or lower hadoop.connections",
-			want, limit, p.Shared, p.PortMax(), descriptors.LimitFor(want))
+		l.warn("the limit of open files, %d, allows %d connections, %d of one port; for all %d, "+
+			"raise it to %d (LimitNOFILE=, ulimit -n)",
+			limit, p.Shared, p.PortMax(), want, descriptors.LimitFor(want))
 	}
 }
 

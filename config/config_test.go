@@ -302,11 +302,11 @@ func TestLimitOfOpenFiles(t *testing.T) {
 		want  string
 	}{
 		"room":    {files: 1365},
-		"no room": {files: 1364, want: "have up to 1024 connections, but the limit of open files, 1364, leaves 1023"},
+		"no room": {files: 1364, want: "the limit of open files, 1364, allows 1023 connections, 512 of one port; for all 1024, raise it to 1366"},
 		"off":     {files: 512, flags: map[string]string{"http.listen": "none"}},
 		"yarn":    {files: 68608, flags: map[string]string{"hadoop.conf_dir": hadoop}},
 		"yarn too many": {files: 65536, flags: map[string]string{"hadoop.conf_dir": hadoop},
-			want: "have up to 66560 connections, but the limit of open files, 65536, leaves 63488 for them and 31744 for one port; rmd refuses more; raise the limit (LimitNOFILE= in the unit file, ulimit -n) to 68608"},
+			want: "the limit of open files, 65536, allows 63488 connections, 31744 of one port; for all 66560, raise it to 68608 (LimitNOFILE=, ulimit -n)"},
 	} {
 		l, err := load(c.files, c.flags)
 		if err != nil {
