@@ -131,10 +131,23 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestFactsFold checks that long values go on below their beginnings, also those of several lines.
+func TestFactsFold(t *testing.T) {
+	var b bytes.Buffer
+	facts := []Fact{{"id", "r41 of application_7"}, {"report", "a b\nthe disk is full\n"}}
+	if err := WriteFacts(&b, facts, 20); err != nil {
+		t.Fatal(err)
+	}
+	want := "id      r41 of\n        application_7\nreport  a b\n        the disk is\n        full\n"
+	if b.String() != want {
+		t.Errorf("facts:\n%s\nwant:\n%s", b.String(), want)
+	}
+}
+
 // TestControlCharacters checks that text of other users cannot control the terminal.
 func TestControlCharacters(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteFacts(&b, []Fact{{"name", "a\x1b[2Jb\u009b31m\u202e"}, {"empty", ""}}); err != nil {
+	if err := WriteFacts(&b, []Fact{{"name", "a\x1b[2Jb\u009b31m\u202e"}, {"empty", ""}}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.String() + oneLine("x\ny\x1b"); strings.ContainsAny(got, "\x1b\u009b\u202e") ||

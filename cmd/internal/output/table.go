@@ -282,8 +282,9 @@ func Fold(line string, most, indent int) string {
 // Fact is one line of a description: a name and a value.
 type Fact struct{ Name, Value string }
 
-// WriteFacts prints one fact per line. It omits facts without a value.
-func WriteFacts(w io.Writer, facts []Fact) error {
+// WriteFacts prints one fact per line. It omits facts without a value, and folds lines longer than
+// limit, unless that is 0.
+func WriteFacts(w io.Writer, facts []Fact, limit int) error {
 	most := 0
 	for _, f := range facts {
 		if f.Value != "" {
@@ -295,8 +296,14 @@ func WriteFacts(w io.Writer, facts []Fact) error {
 		if f.Value == "" {
 			continue
 		}
-		value := strings.ReplaceAll(strings.TrimRight(f.Value, "\n"), "\n", "\n"+strings.Repeat(" ", most+gap))
-		b.WriteString(f.Name + strings.Repeat(" ", most-width(f.Name)+gap) + Printable(value) + "\n")
+		lead := f.Name + strings.Repeat(" ", most-width(f.Name)+gap)
+		for line := range strings.SplitSeq(strings.TrimRight(Printable(f.Value), "\n"), "\n") {
+			if line = lead + line; limit > 0 {
+				line = Fold(line, limit, most+gap)
+			}
+			b.WriteString(line + "\n")
+			lead = strings.Repeat(" ", most+gap)
+		}
 	}
 	return b.Flush()
 }

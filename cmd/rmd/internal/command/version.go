@@ -57,6 +57,6 @@ func versionVerb() verb.Verb {
 				{Name: "rmd", Value: Version()}, {Name: "commit", Value: cmp.Or(Commit(), "unknown")},
 				{Name: "go", Value: runtime.Version()},
 				{Name: "platform", Value: runtime.GOOS + "/" + runtime.GOARCH},
-			})
+			}, c.Cut())
 		}}
 }

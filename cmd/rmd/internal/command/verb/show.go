@@ -68,7 +68,8 @@ func (c *Call) note(w io.Writer, text string) {
 }
 
 // ShowFacts fetches and prints one object as facts.
-func ShowFacts(c *Call, name func() string, fetch func(context.Context) ([]byte, []output.Fact, error)) error {
+func ShowFacts(c *Call, name func() string, fetch func(context.Context) ([]byte, []output.Fact, error),
+	then ...func(io.Writer) error) error {
 	return c.Repeat(func(ctx context.Context, w io.Writer) error {
 		doc, facts, err := fetch(ctx)
 		if err != nil {
@@ -81,7 +82,13 @@ func ShowFacts(c *Call, name func() string, fetch func(context.Context) ([]byte,
 			_, err := fmt.Fprintln(w, name())
 			return err
 		}
-		return output.WriteFacts(w, facts)
+		err = output.WriteFacts(w, facts, c.Cut())
+		for _, write := range then {
+			if err == nil {
+				err = write(w)
+			}
+		}
+		return err
 	})
 }
 

@@ -44,6 +44,10 @@ func TestListsAt80Columns(t *testing.T) {
 		"node list of two ports": {func(b *bytes.Buffer, o output.Options) error {
 			return nodeColumns.Write(b, []api.Node{{ID: "worker-03:8041", Used: size, Free: size}, {ID: "worker-03:8042"}}, o)
 		}, []string{"worker-03:8041  ", "worker-03:8042  "}},
+		"containers of a node": {func(b *bytes.Buffer, o output.Options) error {
+			return nodeContainers.Write(b, []api.Container{{ID: "container_e17_1780000000000_0107_01_000002",
+				Node: "worker-03.example.org:8041", State: "ALLOCATED", Size: size}}, o)
+		}, []string{"container_e17_1780000000000_0107_01_000002  ALLOCATED  " + size.String()}},
 		"reservation list": {func(b *bytes.Buffer, o output.Options) error {
 			return reservationColumns.Write(b, []api.Reservation{{ID: "r41", Node: "worker-03.example.org:8041",
 				App: "application_1780000000000_0107", Size: size}}, o)

@@ -3,7 +3,9 @@ package work
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,14 +127,25 @@ func nodeStatus() verb.Verb {
 			if err != nil {
 				return err
 			}
+			var d api.Placement
 			return verb.ShowFacts(c, func() string { return c.Arg(0) },
 				func(ctx context.Context) ([]byte, []output.Fact, error) {
-					var d api.Placement
+					d = api.Placement{}
 					doc, err := c.Get(ctx, path, nil, &d)
 					return doc, nodeFacts(d), err
+				},
+				func(w io.Writer) error {
+					if len(d.Containers) == 0 {
+						return nil
+					}
+					return nodeContainers.Write(w, d.Containers, output.Options{Format: c.Format(), Width: c.Cut()})
 				})
 		}}
 }
+
+// nodeContainers is containerColumns without the node, which all containers of a node have in common.
+var nodeContainers = output.List[api.Container]{Columns: slices.DeleteFunc(slices.Clone(containerColumns.Columns),
+	func(k output.Column[api.Container]) bool { return k.Head == "NODE" })}
 
 func nodeFacts(d api.Placement) []output.Fact {
 	n := d.Node
@@ -155,13 +168,6 @@ func nodeFacts(d api.Placement) []output.Fact {
 	if r := d.Reservation; r != nil {
 		facts = append(facts, output.Fact{Name: "reservation",
 			Value: r.ID + " for " + r.App + ": needs " + r.Size.String() + ", reserved since " + output.Millis(r.AgeMillis)})
-	}
-	for i, k := range d.Containers {
-		name := ""
-		if i == 0 {
-			name = "containers"
-		}
-		facts = append(facts, output.Fact{Name: name, Value: k.ID + "  " + k.Size.String() + "  " + k.State})
 	}
 	return facts
 }
