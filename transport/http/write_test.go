@@ -350,7 +350,7 @@ func TestMisspelledKeysAreRefused(t *testing.T) {
 		`"yarn.scheduler.capacity.root.a.capacty":"30","yarn.scheduler.capacity.root.a.what-another-program-reads":"1"}}`
 	e := b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf", body)
 	if len(e.Details) != 1 || !strings.Contains(e.Details[0], `did you mean "yarn.scheduler.capacity.root.a.capacity"?`) ||
-		!strings.Contains(e.Remedy, "allow_unknown") {
+		!strings.Contains(e.Remedy, "with ?allow_unknown;") {
 		t.Errorf("refusal of a misspelled key = %+v, want the key that was meant, and how to keep the other", e)
 	}
 	b.fails(422, "INVALID_QUEUES", "PUT", "/v1/conf?dry_run", body)

@@ -266,7 +266,7 @@ func (s *confs) checkSpelling(props []capacity.Property) error {
 		return nil
 	}
 	return problem.New(string(input.InvalidQueues), "a key is unknown and resembles a known one",
-		"correct it, or keep it as YARN does with ?allow_unknown (--allow-unknown); nothing was changed", wrong...)
+		"correct it, or keep it as YARN does with ?allow_unknown; nothing was changed", wrong...)
 }
 
 // asUser returns the name and groups of a caller with the role submit, so that the planner can

@@ -347,6 +347,10 @@ func SendConf(c *verb.Call, cl *client.Client, r client.Request, version uint64)
 	}
 	a, err := cl.Do(c.Ctx(), r)
 	if err != nil {
+		var doc *api.Error
+		if errors.As(err, &doc) {
+			doc.Remedy = strings.ReplaceAll(doc.Remedy, "?allow_unknown", "--allow-unknown")
+		}
 		return err
 	}
 	var d api.ConfApplied
