@@ -3,10 +3,10 @@ package nearest
 
 import "strings"
 
-// Name returns the name that word most likely means, or "" if no name is similar. Names that begin
-// with word are similar.
+// Name returns the name that word most likely means, or "" if no name is similar: one edit for each
+// four letters makes a similar name. Names that begin with word are similar.
 func Name(word string, names []string) string {
-	best, bestCost := "", 1+max(len(word), 3)/3
+	best, bestCost := "", 1+(len(word)+3)/4
 	word = strings.ToLower(word)
 	for _, n := range names {
 		if n == "" || len(n) == 1 {
@@ -16,7 +16,7 @@ func Name(word string, names []string) string {
 		if len(word) >= 2 && strings.HasPrefix(strings.ToLower(n), word) {
 			cost = min(cost, 1)
 		}
-		if cost < bestCost || cost == bestCost && best == "" {
+		if cost < bestCost {
 			best, bestCost = n, cost
 		}
 	}
