@@ -94,7 +94,7 @@ func waiting(s *scheduler.Scheduler, id yarn.ApplicationID) (*Explanation, error
 	a := v.st.Apps.Get(slot)
 	x := &Explanation{ID: id.String(), State: a.Shown().String(), Queue: v.st.QueueOf(a)}
 	if a.State.Ended() {
-		x.Text = fmt.Sprintf("it has ended: %s", a.State)
+		x.Text = "it has ended"
 		return x, nil
 	}
 	x.WaitingMillis = v.st.WaitingMillis(a, v.st.Meta.NowMillis)
