@@ -99,7 +99,7 @@ func TestReplaySparesRunningCluster(t *testing.T) {
 	untouched("without a yes")
 	named("without a yes")
 	r = rmd(t, nil, "replay", jobs, "--nodes", real, "--speed", "100", "--addr", c.Addrs()[0], "--yes")
-	if r.exit == exitcode.OK || !strings.Contains(r.err, "NODE_EXISTS") || !strings.Contains(r.err, "prod-1:8041") {
+	if r.exit == exitcode.OK || !strings.Contains(r.err, "NODE_EXISTS") || !strings.Contains(r.err, `"rmd node forget prod-1:8041"`) {
 		t.Errorf("with a known node: %+v", r)
 	}
 	untouched("with a known node")

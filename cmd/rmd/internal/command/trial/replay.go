@@ -350,7 +350,8 @@ func mayReplay(c *verb.Call, o *replay.Options) error {
 	}
 	if taken := takenNodes(*o, known.Nodes); len(taken) > 0 {
 		return clierr.New("NODE_EXISTS",
-			"give the replay's nodes other names with --nodes FILE, or omit --addr to use a private cluster",
+			"if an earlier replay left it, \"rmd node forget "+taken[0]+
+				"\"; else give the replay's nodes other names with --nodes FILE, or omit --addr to use a private cluster",
 			"cluster %s already has %d of the replay's %d nodes, for instance %s; nothing was done", name, len(taken),
 			len(o.Nodes), taken[0])
 	}
@@ -417,44 +418,53 @@ func envSet(c *verb.Call, name string) bool {
 	return ok && v != ""
 }
 
-// replayBar shows the progress of the runs. It is used only on a terminal.
+// replayBar shows the progress of the runs: on a terminal as a bar, elsewhere as a line now and then.
 type replayBar struct {
-	c     *verb.Call
-	total int
-	run   string
-	bar   *progressbar.ProgressBar
+	out      io.Writer
+	terminal bool
+	total    int
+	run      string
+	bar      *progressbar.ProgressBar
+	said     time.Time // of the newest line
 }
 
-// progressBar lets the runs report to a new bar. Without a terminal it returns nil.
+// lineEvery is the time between two lines of progress.
+const lineEvery = 10 * time.Second
+
+// progressBar lets the runs report to a new bar, unless the command is quiet.
 func progressBar(c *verb.Call, o *replay.Options) *replayBar {
-	if !c.Program.ErrTerminal || c.Quiet() {
-		return nil
+	b := &replayBar{out: c.Program.Err, terminal: c.Program.ErrTerminal, total: max(len(o.Trace.Jobs), 1),
+		said: time.Now()}
+	if !c.Quiet() {
+		o.Progress = b.show
 	}
-	b := &replayBar{c: c, total: max(len(o.Trace.Jobs), 1)}
-	o.Progress = b.show
 	return b
 }
 
 func (b *replayBar) show(run string, p workload.Progress) {
+	name, done := cmp.Or(run, "replaying"), min(int(p.Finished+p.Failed+p.Refused), b.total)
+	if !b.terminal {
+		if time.Since(b.said) >= lineEvery {
+			b.said = time.Now()
+			fmt.Fprintf(b.out, "%s: %d of %d applications\n", name, done, b.total)
+		}
+		return
+	}
 	if b.bar == nil || run != b.run {
 		b.end()
 		b.run = run
-		name := run
-		if name == "" {
-			name = "replaying"
-		}
 		b.bar = progressbar.NewOptions(b.total,
-			progressbar.OptionSetWriter(b.c.Program.Err), progressbar.OptionSetWidth(20),
+			progressbar.OptionSetWriter(b.out), progressbar.OptionSetWidth(20),
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetDescription(fmt.Sprintf("%-20s", name)), progressbar.OptionShowCount(),
 			progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionEnableColorCodes(false))
 	}
-	_ = b.bar.Set(min(int(p.Finished+p.Failed+p.Refused), b.total)) // a failure to draw the bar does not matter
+	_ = b.bar.Set(done) // a failure to draw the bar does not matter
 }
 
 func (b *replayBar) end() {
-	if b != nil && b.bar != nil {
+	if b.bar != nil {
 		_ = b.bar.Finish()
 		b.bar = nil
 	}

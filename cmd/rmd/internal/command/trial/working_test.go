@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"rmd/workload"
 )
 
 // TestWorkingSaysForHowLong checks that a long request is seen to work, and that a short one is not
@@ -23,5 +25,21 @@ func TestWorkingSaysForHowLong(t *testing.T) {
 				t.Errorf("after %s: %q, want %q and then an empty line", took, got, want)
 			}
 		}
+	})
+}
+
+// TestProgressInLines checks that runs whose messages go to a file say every 10 s how far they are.
+func TestProgressInLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := &replayBar{out: &out, total: 1192, said: time.Now()}
+		for second := range 25 {
+			b.show([]string{"", "without"}[second/20], workload.Progress{Finished: int64(second), Failed: 1})
+			time.Sleep(time.Second)
+		}
+		if got := out.String(); got != "replaying: 11 of 1192 applications\nwithout: 21 of 1192 applications\n" {
+			t.Errorf("lines of 25 s: %q, want one for each 10 s", got)
+		}
+		b.end()
 	})
 }
