@@ -215,15 +215,19 @@ func (s *survey) Members() []Member {
 	return out
 }
 
-// Absent returns the number of voters, and those that this replica does not reach, by its latest tries.
+// Absent returns the number of voters, and those that do not answer. It asks them like Members, so that an
+// error and the status name the same replicas.
 func (c *Cluster) Absent() (voters int, absent []string) {
-	unreached, all := c.reach.Unreached(), servers.Voters(c.core.Configuration())
-	for _, s := range all {
-		if id, _ := identity.Split(s.ID); unreached[id] != "" {
-			absent = append(absent, id)
+	for _, m := range c.Members() {
+		if !m.Voter {
+			continue
+		}
+		voters++
+		if m.State == StateUnreachable {
+			absent = append(absent, m.ID)
 		}
 	}
-	return len(all), absent
+	return voters, absent
 }
 
 // HasMember reports whether the newest membership here has a replica with an id. It calls no other

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,18 @@ func ledTrio(t *testing.T) (l, f, g *replica) {
 	l = leader(t, rs)
 	others := without(rs, l)
 	return l, others[0], others[1]
+}
+
+// TestAbsent checks that the replicas that died are named at once, as Members shows them.
+func TestAbsent(t *testing.T) {
+	t.Parallel()
+	l, f, g := ledTrio(t)
+	f.kill()
+	g.kill()
+	dead := []string{min(f.id, g.id), max(f.id, g.id)}
+	if voters, absent := l.c.Absent(); voters != 3 || !slices.Equal(absent, dead) {
+		t.Errorf("%d voters, absent %v, want %v", voters, absent, dead)
+	}
 }
 
 // TestMembersShowWhatIsCommitted checks that Members shows an uncommitted change as pending. An
