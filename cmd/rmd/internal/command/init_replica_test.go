@@ -108,6 +108,7 @@ func TestInitRemoves(t *testing.T) {
 	if r := rmd(t, nil, add...); r.exit != 0 {
 		t.Fatalf("rmd init --replica: %+v", r)
 	}
+	const reload = "Reload the other replicas with \"systemctl reload rmd\" or SIGHUP."
 	r := rmd(t, nil, "init", "--dir", "prod", "--remove", "rm4")
 	if r.exit != 0 || r.out != "prod/rm1\nprod/rm2\nprod/rm3\n" ||
 		!strings.Contains(r.err, "RMD_ADDR=https://10.0.0.11:8090,https://10.0.0.12:8090,https://b.example:8090\n") {
@@ -127,8 +128,12 @@ func TestInitRemoves(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if r := rmd(t, nil, add...); r.exit != 0 {
-		t.Errorf("add it again: %+v", r)
+	again := rmd(t, nil, add...)
+	if again.exit != 0 {
+		t.Errorf("add it again: %+v", again)
+	}
+	if !strings.Contains(r.err, reload) || !strings.Contains(again.err, reload) {
+		t.Errorf("%q or %q does not say to reload the other replicas", r.err, again.err)
 	}
 }
 

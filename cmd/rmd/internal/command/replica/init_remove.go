@@ -47,9 +47,7 @@ func runInitRemove(c *verb.Call) error {
 	if err := all.writeEnvironment(f.dir, abs); err != nil {
 		return err
 	}
-	c.PrintMessage("The yarn-site.xml of the other replicas omits %s now: copy it to them, to the nodes and to the clients. Clients use these replicas, as %s says:",
-		f.gone, filepath.Join(abs, environmentFile))
-	c.PrintMessage("%s", all.environment(abs)[0])
+	all.showSites(c, "omits "+f.gone, abs)
 	f.showRetired(c, abs)
 	for _, r := range stay {
 		if _, err := fmt.Fprintln(c.Program.Out, filepath.Join(f.dir, r.id)); err != nil {
@@ -57,6 +55,14 @@ func runInitRemove(c *verb.Call) error {
 		}
 	}
 	return nil
+}
+
+// showSites says what to do with the yarn-site.xml of the replicas that stay as they are. Replicas warn of
+// different files until they have read the new one.
+func (all *clusterFiles) showSites(c *verb.Call, change, abs string) {
+	c.PrintMessage("The yarn-site.xml of the other replicas %s now: copy it to them, to the nodes and to the clients. Reload the other replicas with \"systemctl reload rmd\" or SIGHUP. Clients use these replicas, as %s says:",
+		change, filepath.Join(abs, environmentFile))
+	c.PrintMessage("%s", all.environment(abs)[0])
 }
 
 func noReplica(dir, id string) error {

@@ -442,9 +442,7 @@ func (f *replicaFiles) show(c *verb.Call, l *config.Loaded) error {
 		if err := all.writeEnvironment(f.dir, abs); err != nil {
 			return err
 		}
-		c.PrintMessage("The yarn-site.xml of the other replicas names %s now: copy it to them, to the nodes and to the clients. Clients use these replicas, as %s says:",
-			f.to.id, filepath.Join(abs, environmentFile))
-		c.PrintMessage("%s", all.environment(abs)[0])
+		all.showSites(c, "names "+f.to.id, abs)
 		realm.Of(l.Hadoop, all.local, abs, HadoopDir).Show(c.PrintMessage, realm.Replica{ID: f.to.id, Host: f.to.host})
 	}
 	if f.from.id != f.to.id {
