@@ -282,7 +282,15 @@ func clusterRemove() verb.Verb {
 				if c.Bool("force") {
 					what += ", even if the cluster loses its majority"
 				}
-				if err := c.Confirm(id, what, id); err != nil {
+				cl, err := c.Client()
+				if err != nil {
+					return err
+				}
+				check := func() error {
+					_, err := cl.Post(c.Ctx(), memberPath(id, "remove"), api.MemberRequest{Force: c.Bool("force"), DryRun: true})
+					return err
+				}
+				if err := c.ConfirmIf(check, id, what, id); err != nil {
 					return err
 				}
 			}

@@ -401,8 +401,12 @@ func confRollback() verb.Verb {
 			if c.Bool("dry-run") {
 				return tryRollback(c, cl, to)
 			}
-			if err := c.Confirm(c.Arg(0), "replace the queue configuration with version %d (--dry-run shows what changes)",
-				to); err != nil {
+			check := func() error {
+				_, err := cl.Get(c.Ctx(), "/v1/conf/versions/"+c.Arg(0), nil)
+				return err
+			}
+			if err := c.ConfirmIf(check, c.Arg(0),
+				"replace the queue configuration with version %d (--dry-run shows what changes)", to); err != nil {
 				return err
 			}
 			a, err := cl.Post(c.Ctx(), "/v1/conf:rollback", api.Rollback{To: to, Comment: c.String("comment")})

@@ -26,12 +26,21 @@ func yesFlag(usage string) cli.Flag {
 // Confirm asks the user before a destructive change. On a terminal the user has to type the word,
 // which is an id if the change is hard to undo. Without a terminal, --yes is required.
 func (c *Call) Confirm(word, format string, args ...any) error {
+	return c.ConfirmIf(func() error { return nil }, word, format, args...)
+}
+
+// ConfirmIf is like Confirm. Before it asks on a terminal, it calls check, so that nobody confirms a change
+// that will be refused.
+func (c *Call) ConfirmIf(check func() error, word, format string, args ...any) error {
 	if c.Bool("yes") {
 		return nil
 	}
 	what := fmt.Sprintf(format, args...)
 	if !c.Program.InTerminal || !c.Program.ErrTerminal {
 		return clierr.New(clierr.CodeNeedsYes, "add --yes", "not done, no terminal to confirm on: %s", what)
+	}
+	if err := check(); err != nil {
+		return err
 	}
 	fmt.Fprintf(c.Program.Err, "%s? Type %q to confirm: ", strings.ToUpper(what[:1])+what[1:], word)
 	line, err := bufio.NewReader(c.Program.In).ReadString('\n')

@@ -266,7 +266,15 @@ func labelRemove() verb.Verb {
 		Run: func(c *verb.Call) error {
 			names := c.Args().Slice()
 			if !c.Bool("dry-run") {
-				if err := c.Confirm(names[0], "remove %s, with the map of its nodes", strings.Join(names, ", ")); err != nil {
+				check := func() error {
+					cl, err := c.Client()
+					if err == nil {
+						_, err = cl.Post(c.Ctx(), "/v1/labels:remove", api.RemoveLabels{Names: names, DryRun: true})
+					}
+					return err
+				}
+				if err := c.ConfirmIf(check, names[0], "remove %s, with the map of its nodes",
+					strings.Join(names, ", ")); err != nil {
 					return err
 				}
 			}

@@ -143,7 +143,8 @@ func reservationCancel() verb.Verb {
 			if len(c.Arg(0)) < 2 || c.Arg(0)[0] != 'r' {
 				return clierr.Usagef("see rmd reservation list", "%q is not a reservation id such as r41", c.Arg(0))
 			}
-			if err := c.Confirm(c.Arg(0), "cancel reservation %s", c.Arg(0)); err != nil {
+			path := "/v1/reservations/" + url.PathEscape(c.Arg(0))
+			if err := c.ConfirmIf(exists(c, path), c.Arg(0), "cancel reservation %s", c.Arg(0)); err != nil {
 				return err
 			}
 			cl, err := c.Client()
@@ -154,7 +155,7 @@ func reservationCancel() verb.Verb {
 			if r := c.String("reason"); r != "" {
 				q.Set("reason", r)
 			}
-			a, err := cl.Delete(c.Ctx(), "/v1/reservations/"+url.PathEscape(c.Arg(0)), q)
+			a, err := cl.Delete(c.Ctx(), path, q)
 			if err != nil {
 				return err
 			}
