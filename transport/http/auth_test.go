@@ -517,6 +517,7 @@ func TestFailuresAreRecorded(t *testing.T) {
 	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/cluster:transfer", "{}", "X-Rmd-User", "mallory was here")
 	b.fails(403, api.CodeNotAllowed, "PUT", "/v1/autopilot", "{}", bearer("submit")...)
 	b.fails(400, api.CodeInvalidRequest, "POST", "/v1/access/tokens", `{"name":"x"}`, bearer("admin")...)
+	b.fails(403, api.CodeNotAllowed, "POST", "/v1/nodes/nope:drain", "{}", bearer("submit")...)
 	b.fails(401, api.CodeUnauthenticated, "POST", "/v1/apps", "{}") // not an administrator's call
 	for range 200 {
 		b.fails(401, api.CodeUnauthenticated, "PUT", "/v1/snapshot", "")
@@ -524,7 +525,7 @@ func TestFailuresAreRecorded(t *testing.T) {
 	var got []*input.Audit
 	// the records are written after the answers
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if got = b.d.audits(); len(got) >= 4 {
+		if got = b.d.audits(); len(got) >= 5 {
 			break
 		}
 	}
@@ -538,8 +539,14 @@ func TestFailuresAreRecorded(t *testing.T) {
 	find("cluster transfer", "mallory was here", api.CodeUnauthenticated)
 	find("autopilot set", "token submit", api.CodeNotAllowed)
 	find("access token create", "token admin", api.CodeInvalidRequest)
-	if len(got) != 4 { // 200 equal refusals make one record
-		t.Errorf("%d records of 203 failures", len(got))
+	find("node drain", "token submit", api.CodeNotAllowed)
+	for _, a := range got { // a target is what the path names, not the path
+		if want := map[string]string{"node drain": "nope"}[a.Action]; a.Action != "snapshot restore" && a.Target != want {
+			t.Errorf("%s has the target %q, want %q", a.Action, a.Target, want)
+		}
+	}
+	if len(got) != 5 { // 200 equal refusals make one record
+		t.Errorf("%d records of 204 failures", len(got))
 	}
 }
 

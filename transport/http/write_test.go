@@ -438,7 +438,17 @@ func TestMembership(t *testing.T) {
 		audit.Result != "WOULD_LOSE_QUORUM" {
 		t.Errorf("audit %+v", audit)
 	}
+	b.fails(409, "WOULD_LOSE_QUORUM", "POST", "/v1/cluster:join", `{"leaders":["a:1"],"token":"t"}`)
+	audits = b.d.audits()
+	if a := audits[len(audits)-1]; a.Action != "cluster join" || a.Target == "" {
+		t.Errorf("a refused join is recorded as %+v", a)
+	}
 	b.k.become(func(k *consensus) { k.err = nil })
+	id, _ := b.k.Leader()
+	b.into(200, nil, "POST", "/v1/cluster:transfer", `{"id":"`+id+`"}`)
+	if len(b.d.audits()) != len(audits) {
+		t.Error("a transfer to the replica that leads was audited, and changed nothing")
+	}
 	b.into(200, nil, "POST", "/v1/cluster/members/rm3:remove?dry_run", "")
 	if len(b.d.audits()) != len(audits) {
 		t.Error("a dry run was audited")

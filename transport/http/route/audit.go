@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"rmd/api"
@@ -15,8 +16,19 @@ import (
 func (c *Call) AuditInput(in input.Input, err error) {
 	action := input.Operation(in)
 	if action != "" && err != nil {
-		c.recordFew(action, auth.Clip(c.R.URL.Path), err)
+		c.recordFew(action, c.target(), err)
 	}
+}
+
+// target returns what the path of the call names, such as a node or a queue.
+func (c *Call) target() string {
+	var names []string
+	for _, s := range c.Route.segs {
+		if strings.HasPrefix(s, "{") {
+			names = append(names, c.Args[s[1:strings.IndexByte(s, '}')]])
+		}
+	}
+	return auth.Clip(strings.Join(names, " "))
 }
 
 // Audit records the action of an administrator's call in the replicated log. If that fails, it logs the
@@ -69,11 +81,7 @@ func (c *Call) auditRefused(err error) {
 	if err == nil || c.audited || !c.Route.administrative() {
 		return
 	}
-	target := auth.Clip(c.R.URL.Path)
-	if target == c.Route.Pattern { // the action says it
-		target = ""
-	}
-	c.recordLater(target, err)
+	c.recordLater(c.target(), err)
 }
 
 // AuditRead records a read that reveals secrets or costs much. It does not delay the answer.

@@ -58,11 +58,11 @@ func (s *cluster) joinCluster(c *route.Call) error {
 		out, err = s.cfg.Consensus.Join(ctx, doc)
 		return err
 	})
+	if !doc.DryRun {
+		c.Audit(s.cfg.ID, err)
+	}
 	if err != nil {
 		return err
-	}
-	if !doc.DryRun {
-		c.Audit(out.ID, nil)
 	}
 	return c.JSON(http.StatusOK, out)
 }
@@ -72,8 +72,11 @@ func (s *cluster) transferLeader(c *route.Call) error {
 	if err := c.Read(&doc); err != nil {
 		return err
 	}
+	before, _ := s.cfg.Consensus.Leader()
 	err := s.admin(c, func(ctx context.Context) error { return s.cfg.Consensus.Transfer(ctx, doc.ID) })
-	c.Audit(doc.ID, err)
+	if err != nil || doc.ID == "" || doc.ID != before { // who leads already stays, and nothing changes
+		c.Audit(doc.ID, err)
+	}
 	if err != nil {
 		return err
 	}
