@@ -65,7 +65,7 @@ type Cluster struct {
 	Index            uint64    `json:"index"` // the last index that the answering replica has applied
 	Digest           string    `json:"digest,omitempty"`
 	Verdict          Verdict   `json:"verdict"`
-	LastFailover     *Failover `json:"last_failover,omitempty"`
+	LastFailover     *Failover `json:"last_failover,omitempty"` // the whole last interruption
 	// Failovers lists the last elections that the answering replica saw, newest first.
 	Failovers []Failover `json:"failovers,omitempty"`
 	Members   []Member   `json:"members"`
@@ -101,6 +101,20 @@ type Failover struct {
 	Term      uint64  `json:"term"`
 	OldLeader string  `json:"old_leader,omitempty"`
 	NewLeader string  `json:"new_leader,omitempty"`
+	Elections int     `json:"elections,omitempty"` // of an interruption: how many it took, if more than one
+}
+
+// failoversApart is how many milliseconds a leader leads between two interruptions. One that loses its
+// leadership earlier has not ended the first one.
+const failoversApart = 5000
+
+// After returns the interruption that ends with f, if before was the last one until then.
+func (f Failover) After(before *Failover) Failover {
+	if before == nil || float64(f.AtMillis-before.AtMillis)-f.Millis >= failoversApart {
+		return f
+	}
+	f.OldLeader, f.Millis, f.Elections = before.OldLeader, before.Millis+f.Millis, max(before.Elections, 1)+1
+	return f
 }
 
 // Unreachable returns the members that do not answer.
@@ -141,6 +155,12 @@ func (f Failover) Text(by string) string {
 		text += " again"
 	default:
 		text += " in place of " + f.OldLeader
+	}
+	if f.Elections > 1 {
+		text += fmt.Sprintf(" after %d elections", f.Elections)
+	}
+	if f.Millis >= 10_000 {
+		return fmt.Sprintf("%s; %s knew no leader for %.1f s", text, by, f.Millis/1000)
 	}
 	return fmt.Sprintf("%s; %s knew no leader for %.0f ms", text, by, f.Millis)
 }

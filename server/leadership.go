@@ -76,7 +76,7 @@ const failoversKept = 16
 type failoverClock struct {
 	old   string // the last known leader
 	lost  time.Time
-	last  *api.Failover
+	last  *api.Failover  // the whole last interruption
 	seen  []api.Failover // the last failoversKept, oldest first
 	led   uint64         // the last term that this replica leads or led
 	since time.Time      // since when
@@ -104,7 +104,8 @@ func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failove
 	if first {
 		return nil
 	}
-	f.last = out
+	last := out.After(f.last)
+	f.last = &last
 	if len(f.seen) == failoversKept {
 		f.seen = slices.Delete(f.seen, 0, 1)
 	}

@@ -36,6 +36,33 @@ func TestFailoversAreRemembered(t *testing.T) {
 	}
 }
 
+// TestFailoversInARow checks that the last failover is the whole interruption if a leader steps down
+// soon after its election, and that each election is remembered.
+func TestFailoversInARow(t *testing.T) {
+	for _, c := range []struct {
+		led       time.Duration // between the two elections
+		elections int
+		millis    float64
+	}{{400 * time.Millisecond, 2, 25_224}, {time.Minute, 0, 772}} {
+		var f failoverClock
+		now := time.UnixMilli(1_780_000_000_000)
+		tell := func(after time.Duration, leader string, term uint64) {
+			now = now.Add(after)
+			f.follow(cluster.Leadership{LeaderID: leader, Term: term}, now)
+		}
+		tell(0, "rm1", 5)
+		tell(time.Hour, "", 5)
+		tell(24_452*time.Millisecond, "rm2", 6)
+		tell(c.led, "", 6)
+		tell(772*time.Millisecond, "rm1", 7)
+		old := map[int]string{0: "rm2", 2: "rm1"}[c.elections]
+		if l := f.last; l.Elections != c.elections || l.Millis != c.millis || l.OldLeader != old || l.NewLeader != "rm1" ||
+			l.Term != 7 || len(f.seen) != 2 || f.seen[1].Millis != 772 {
+			t.Errorf("led %s: %+v of %+v", c.led, l, f.seen)
+		}
+	}
+}
+
 // TestLedSince checks that the time since which this replica leads is that of the term, also if the
 // replica learns of no moment between two terms, and that it stays when the leadership is told again.
 func TestLedSince(t *testing.T) {

@@ -13,6 +13,8 @@ func TestVerdictElection(t *testing.T) {
 		": rm2 leads again; rm3 knew no leader for 4874 ms":          {OldLeader: "rm2", NewLeader: "rm2", Millis: 4874.2},
 		": rm1 leads in place of rm2; rm3 knew no leader for 214 ms": {OldLeader: "rm2", NewLeader: "rm1", Millis: 214},
 		": rm1 leads; rm3 knew no leader for 9 ms":                   {NewLeader: "rm1", Millis: 9},
+		": rm1 leads again after 2 elections; rm3 knew no leader for 25.2 s": {OldLeader: "rm1", NewLeader: "rm1",
+			Millis: 25224, Elections: 2},
 	} {
 		f.AtMillis = 1780000000000
 		line := verdictLine(api.Cluster{ID: "rm3", LastFailover: &f})
