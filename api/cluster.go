@@ -77,7 +77,9 @@ type Cluster struct {
 
 // Verdict judges the health of the cluster.
 type Verdict struct {
-	Status        string `json:"status"` // healthy, degraded, no-leader, not-initialized or diverged
+	// Status is that of the replicas: healthy, degraded (they have lost some of their safety), no-leader,
+	// not-initialized or diverged. Warnings do not change it.
+	Status        string `json:"status"`
 	Text          string `json:"text"`
 	Voters        int    `json:"voters"`
 	HealthyVoters int    `json:"healthy_voters"` // alive and in step
@@ -92,6 +94,14 @@ type Verdict struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// DigestsEqual is null if too few replicas reported their digest at one index.
 	DigestsEqual *bool `json:"digests_equal"`
+}
+
+// Condition is the status in words. Healthy replicas do not help if no node is left.
+func (c Cluster) Condition() string {
+	if t := c.Totals; t.Nodes > 0 && t.UsableNodes <= t.DrainingNodes {
+		return c.Verdict.Status + ", but no node takes containers"
+	}
+	return c.Verdict.Status
 }
 
 // Failover is an election that this replica saw.

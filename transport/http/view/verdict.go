@@ -53,7 +53,7 @@ func Verdict(initialized bool, leader string, list []api.Member) api.Verdict {
 		if missing := api.Missing(v.Voters, silentVoters); missing != "" {
 			v.Text += "; " + missing
 		}
-	case v.InStep < len(list) || v.HealthyVoters < v.Quorum || len(v.Problems) > 0 || len(v.Warnings) > 0:
+	case v.InStep < len(list) || v.HealthyVoters < v.Quorum || len(v.Problems) > 0:
 		v.Status = "degraded"
 		v.Text = fmt.Sprintf("%d of %d replicas in step, can lose %d", v.InStep, len(list), v.CanLose)
 	default:

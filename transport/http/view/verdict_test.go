@@ -83,10 +83,10 @@ func TestVerdictCanLose(t *testing.T) {
 				l[1].Problem = "snapshot: cannot write snapshots: no space left on device"
 			}, 3, 1, "degraded", []string{"rm2: snapshot: cannot"}},
 		{"a certificate ends soon", 3, func(l []api.Member) { l[1].Warning = "its certificate expires on 2026-12-01" }, 3, 1,
-			"degraded", []string{"rm2: its certificate expires"}},
+			"healthy", []string{"rm2: its certificate expires"}},
 		{"fewer ports", 3, func(l []api.Member) {
 			l[0].Ports, l[1].Ports, l[2].Ports = []string{"REST", "client"}, []string{"REST", "client"}, []string{"REST"}
-		}, 3, 1, "degraded", []string{`rm3: it does not open the port "client", which rm1 opens`}},
+		}, 3, 1, "healthy", []string{`rm3: it does not open the port "client", which rm1 opens`}},
 		{"a witness has none of YARN's", 3, func(l []api.Member) {
 			l[0].Ports, l[1].Ports, l[2].Ports, l[2].Witness = []string{"REST", "client"}, []string{"REST", "client"},
 				[]string{"REST"}, true
@@ -94,7 +94,7 @@ func TestVerdictCanLose(t *testing.T) {
 		{"a witness has no pages", 3, func(l []api.Member) {
 			l[0].Ports, l[1].Ports, l[2].Ports, l[2].Witness = []string{"REST", "client"}, []string{"REST", "client"},
 				[]string{}, true
-		}, 3, 1, "degraded", []string{`rm3: it does not open the port "REST", which rm1 opens`}},
+		}, 3, 1, "healthy", []string{`rm3: it does not open the port "REST", which rm1 opens`}},
 		{"an older version does not say its ports", 3, func(l []api.Member) { l[0].Ports = []string{"REST"} }, 3, 1,
 			"healthy", nil},
 		{"other files", 3, func(l []api.Member) {
@@ -102,7 +102,7 @@ func TestVerdictCanLose(t *testing.T) {
 				l[i].Ports, l[i].Files = []string{"REST"}, map[string]string{"yarn-site.xml": "1", "core-site.xml": "2"}
 			}
 			l[0].Files = map[string]string{"yarn-site.xml": "1", "core-site.xml": "3"}
-		}, 3, 1, "degraded", []string{"rm1: it has read another core-site.xml than rm2 and rm3: make them equal, then reload all"}},
+		}, 3, 1, "healthy", []string{"rm1: it has read another core-site.xml than rm2 and rm3: make them equal, then reload all"}},
 	} {
 		list := replicas(c.voters)
 		c.change(list)

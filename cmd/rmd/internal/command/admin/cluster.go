@@ -120,9 +120,9 @@ func statusHead(d api.Cluster) string {
 // verdictLine returns the health of the cluster in one line.
 func verdictLine(d api.Cluster) string {
 	v := d.Verdict
-	parts := []string{v.Status}
+	parts := []string{d.Condition()}
 	if d.Name != "" { // a replica of 1.0 does not say it
-		parts[0] = d.Name + ": " + v.Status
+		parts[0] = d.Name + ": " + parts[0]
 	}
 	if d.Leader != "" {
 		since := ""
@@ -146,6 +146,10 @@ func verdictLine(d api.Cluster) string {
 	line := verb.Pack(parts, "   ", verdictWidth)
 	if v.Status != "healthy" && v.Text != "" {
 		line += "\n" + v.Text
+	} else {
+		for _, w := range v.Warnings {
+			line += "\nwarning: " + w
+		}
 	}
 	if f := d.LastFailover; f != nil && f.Millis > 0 {
 		line += fmt.Sprintf("\nlast election %s: %s", output.Time(f.AtMillis), f.Text(d.ID))

@@ -24,6 +24,23 @@ func TestVerdictElection(t *testing.T) {
 	}
 }
 
+// TestVerdictTellsMore checks that the status says more than that the replicas are healthy if there is a
+// warning, or if no node takes containers.
+func TestVerdictTellsMore(t *testing.T) {
+	for want, d := range map[string]api.Cluster{
+		"\nwarning: rm1: it has read another file": {Verdict: api.Verdict{Status: "healthy",
+			Warnings: []string{"rm1: it has read another file"}}},
+		"healthy   no leader": {Verdict: api.Verdict{Status: "healthy"},
+			Totals: api.Totals{Nodes: 2, UsableNodes: 2, DrainingNodes: 1}},
+		"healthy, but no node takes containers   ": {Verdict: api.Verdict{Status: "healthy"},
+			Totals: api.Totals{Nodes: 2, UsableNodes: 1, DrainingNodes: 1}},
+	} {
+		if line := verdictLine(d); !strings.Contains(line, want) {
+			t.Errorf("%+v: %q does not say %q", d, line, want)
+		}
+	}
+}
+
 func TestMemberDisk(t *testing.T) {
 	for want, m := range map[string]api.Member{
 		"-":     {State: "unreachable", DiskFull: true},
