@@ -169,10 +169,15 @@ func (f Failover) Text(by string) string {
 	if f.Elections > 1 {
 		text += fmt.Sprintf(" after %d elections", f.Elections)
 	}
-	if f.Millis >= 10_000 {
-		return fmt.Sprintf("%s; %s knew no leader for %.1f s", text, by, f.Millis/1000)
+	return text + "; " + by + " knew no leader for " + f.Without()
+}
+
+// Without returns the time without a leader in words, such as 214 ms or 24.5 s.
+func (f Failover) Without() string {
+	if f.Millis < 1000 {
+		return fmt.Sprintf("%.0f ms", f.Millis)
 	}
-	return fmt.Sprintf("%s; %s knew no leader for %.0f ms", text, by, f.Millis)
+	return fmt.Sprintf("%.1f s", f.Millis/1000)
 }
 
 // Totals counts the contents of the replicated state.

@@ -10,7 +10,7 @@ import (
 // TestVerdictElection checks how the last election is described, also if the leader stayed the same.
 func TestVerdictElection(t *testing.T) {
 	for want, f := range map[string]api.Failover{
-		": rm2 leads again; rm3 knew no leader for 4874 ms":          {OldLeader: "rm2", NewLeader: "rm2", Millis: 4874.2},
+		": rm2 leads again; rm3 knew no leader for 4.9 s":            {OldLeader: "rm2", NewLeader: "rm2", Millis: 4874.2},
 		": rm1 leads in place of rm2; rm3 knew no leader for 214 ms": {OldLeader: "rm2", NewLeader: "rm1", Millis: 214},
 		": rm1 leads; rm3 knew no leader for 9 ms":                   {NewLeader: "rm1", Millis: 9},
 		": rm1 leads again after 2 elections; rm3 knew no leader for 25.2 s": {OldLeader: "rm1", NewLeader: "rm1",
