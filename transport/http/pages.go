@@ -121,7 +121,8 @@ func (s *Server) status() ui.Status {
 
 // about returns the version, the build and the settings of this replica.
 func (s *Server) about() ui.About {
-	d := ui.About{Version: s.cfg.Version, Built: runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH}
+	d := ui.About{Version: s.cfg.Version, Built: runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH,
+		Name: s.cfg.Auth.Cluster}
 	for _, o := range s.cfg.Own {
 		d.Own = append(d.Own, ui.Setting{Name: o.Name, Value: view.MaskProperty(o.Name, o.Value), About: o.About,
 			Origin: o.Origin})

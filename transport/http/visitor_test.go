@@ -32,6 +32,12 @@ func TestPageLoginAndLogoutLinks(t *testing.T) {
 		strings.Contains(page, "/ui/login") || strings.Contains(page, "guest") {
 		t.Errorf("no way out:\n%s", page)
 	}
+	for role, guest := range map[string]bool{"read": true, "submit": false} {
+		page := b.ask("GET", "/ui/apps", "", "Cookie", cookieOf(b.logIn(role, "/ui/"))).Body.String()
+		if strings.Contains(page, `<body class="guest"`) != guest {
+			t.Errorf("the role %s sees buttons that the server refuses, or misses those for it", role)
+		}
+	}
 	for _, found := range checkHTML(page) {
 		t.Errorf("HTML of the page: %s", found)
 	}

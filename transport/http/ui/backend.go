@@ -62,18 +62,18 @@ type Status struct {
 	CommitP99, SyncP99 time.Duration
 }
 
-// Visitor is the viewer of a page. Guarded means that changes need a role. ByLogin means that the
-// viewer has logged in and can log out.
+// Visitor is the viewer of a page. Guarded means that changes need a role. A guest has none that may
+// change anything. ByLogin means that the viewer has logged in and can log out.
 type Visitor struct {
-	Name, Role       string
-	Guarded, ByLogin bool
+	Name, Role              string
+	Guarded, Guest, ByLogin bool
 }
 
-// About describes what a replica runs. Settings has the settings of Hadoop's files, Own those of
+// About describes what a replica runs. Name is that of its cluster. Settings has the settings of Hadoop's files, Own those of
 // the replica itself.
 type About struct {
-	Version, Built string
-	Own, Settings  []Setting
+	Version, Built, Name string
+	Own, Settings        []Setting
 }
 
 // Setting is a key with the value in force.

@@ -26,6 +26,7 @@ import (
 	"rmd/transport/http/ui/formtoken"
 	"rmd/transport/http/ui/pagecache"
 	"rmd/transport/http/view"
+	"rmd/yarn"
 )
 
 // UI is the handler of the operator's pages. It is safe for concurrent use.
@@ -196,6 +197,7 @@ func (u *UI) view(r *http.Request) (*view.View, error) {
 func (u *UI) visitor(r *http.Request, st *state.State) Visitor {
 	who := auth.Of(r)
 	d := Visitor{Guarded: u.cfg.Guard.Guarded(st) || !auth.OnThisMachine(r), ByLogin: who.By == auth.BySession}
+	d.Guest = d.Guarded && who.Role < yarn.RoleSubmit
 	if who.Known() {
 		d.Name, d.Role = who.Name, who.Role.String()
 	}

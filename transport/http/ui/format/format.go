@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,11 +86,18 @@ func Cell(r api.Resource) template.HTML {
 	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(Whole(Amount(r))), "\u00a0· ", " <i>·\u00a0</i>"))
 }
 
-// Breaks lets a browser break a code, a key or the name of a class after its punctuation, and nowhere
-// else.
+// Together keeps each number of a sentence on one line with its unit, or with what it counts.
+func Together(text string) string { return number.ReplaceAllString(text, "$1\u00a0") }
+
+var number = regexp.MustCompile(`((?:^|[ (])[0-9][0-9,.]*) `)
+
+// Breaks lets a browser break a code, a key or the name of a class or an event after its punctuation
+// and before its words, and nowhere else.
 func Breaks(code string) template.HTML {
-	return template.HTML(breaks.Replace(template.HTMLEscapeString(code)))
+	return template.HTML(words.ReplaceAllString(breaks.Replace(template.HTMLEscapeString(code)), "$1<wbr>$2"))
 }
+
+var words = regexp.MustCompile(`([a-z])([A-Z])`)
 
 var breaks = strings.NewReplacer("_", "_<wbr>", ".", ".<wbr>", ",", ",<wbr>", "/", "/<wbr>", "=", "=<wbr>")
 

@@ -24,6 +24,13 @@ func TestCellsBreakBetweenKinds(t *testing.T) {
 	if got := Breaks("TOO_LITTLE"); got != "TOO_<wbr>LITTLE" {
 		t.Errorf("code %q", got)
 	}
+	if got := Breaks("NodeLost"); got != "Node<wbr>Lost" {
+		t.Errorf("event %q", got)
+	}
+	if got := Together("used 15.6 % of 2 vc (1,024 MiB) on sim-04:45454 at 3"); got !=
+		"used 15.6\u00a0% of 2\u00a0vc (1,024\u00a0MiB) on sim-04:45454 at 3" {
+		t.Errorf("sentence %q", got)
+	}
 	if got := Breaks("<a.B>"); got != "&lt;a.<wbr>B&gt;" {
 		t.Errorf("class %q", got)
 	}
