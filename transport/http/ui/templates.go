@@ -9,6 +9,7 @@ import (
 	"rmd/api"
 	"rmd/internal/bytesize"
 	"rmd/internal/thousands"
+	"rmd/transport/http/ui/amounts"
 	"rmd/transport/http/ui/format"
 )
 
@@ -41,7 +42,7 @@ var functions = template.FuncMap{
 	"dict": dict, "containerShort": format.ContainerShort, "bytes": bytesize.Format, "tone": format.Tone,
 	"kinds": format.KindsOf, "safeURL": format.WebURL, "hex": format.ShortDigest, "equal": format.Equality,
 	"attempt": format.AttemptNumber, "took": format.Took, "change": format.Change,
-	"parts": format.Parts, "cell": format.Cell, "breaks": format.Breaks, "together": format.Together,
+	"less": amounts.Sub, "parts": format.Parts, "cell": format.Cell, "breaks": format.Breaks, "together": format.Together,
 	"part": func(share float64) string { return format.Percent(share * 100) },
 }
 

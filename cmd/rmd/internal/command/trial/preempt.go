@@ -62,11 +62,12 @@ var preemptionColumns = output.List[api.PreemptionQueue]{
 		verb.QueueColumn(func(q api.PreemptionQueue) string { return q.Path + inLabel(q.Label) }),
 		{Head: "USED", Text: func(q api.PreemptionQueue) string { return q.Used },
 			Shrink: true, End: true, Least: output.AmountLeast},
+		{Head: "RESERVED", Text: func(q api.PreemptionQueue) string {
+			return amountOrDash(q.Reserved, q.ReservedAmount)
+		}, Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "GUARANTEED", Text: func(q api.PreemptionQueue) string { return q.Guaranteed },
 			Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "ENTITLED", Text: func(q api.PreemptionQueue) string { return q.Entitled },
-			Shrink: true, End: true, Least: output.AmountLeast},
-		{Head: "RESERVED", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Reserved },
 			Shrink: true, End: true, Least: output.AmountLeast},
 		{Head: "PENDING", Wide: true, Text: func(q api.PreemptionQueue) string { return q.Pending },
 			Shrink: true, End: true, Least: output.AmountLeast},
