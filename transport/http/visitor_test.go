@@ -21,6 +21,10 @@ func TestPageLoginAndLogoutLinks(t *testing.T) {
 	if !strings.Contains(page, `<body class="guest"`) || strings.Contains(open, "guest") {
 		t.Error("only who must log in for changes gets links in the place of buttons")
 	}
+	conf := b.ask("GET", "/ui/conf", "").Body.String()
+	if !strings.Contains(conf, `Log in to change this</a><a class="button primary change" href="/ui/conf/edit"`) {
+		t.Errorf("the page of the configuration offers a change to who must log in:\n%s", conf)
+	}
 	v := visitor{b: b}
 	if refused := v.post("/ui/cluster", "/ui/cluster/snapshot"); refused.Code != 401 ||
 		!strings.Contains(refused.Body.String(), `href="/ui/login"`) {
