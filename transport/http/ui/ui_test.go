@@ -21,6 +21,7 @@ func TestAmountText(t *testing.T) {
 		"184,201": format.Number(184_201), "-1,000": format.Number(-1000), "7": format.Number(7),
 		"1 node": thousands.Count(1, "node"), "2,000 nodes": thousands.Count(2000, "node"),
 		"320 GiB · 88 vc · 8 gpu": format.Amount(api.Resource{"yarn.io/gpu": 8, "vcores": 88, "memory-mb": 320 << 10}),
+		"33 vc":                   format.Amount(api.Resource{"vcores": 33, "memory-mb": 0}),
 		"–":                       format.Amount(api.Resource{"vcores": 0}),
 		"4m 02s":                  format.Span(242_000), "3h 12m": format.Span(11_520_000), "12 ms": format.Span(12),
 		"2d 01h": format.Span(176_400_000), "59 s": format.Span(59_999),

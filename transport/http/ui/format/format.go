@@ -2,6 +2,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -50,14 +51,15 @@ func KindValue(name string, v int64) string {
 	return Number(v)
 }
 
-// Amount formats a resource. It returns a dash if all amounts are 0.
+// Amount formats the kinds of a resource that are not 0. It returns a dash if all are 0.
 func Amount(r api.Resource) string {
-	for _, v := range r { // the order does not matter
-		if v != 0 {
-			return r.String()
+	var amounts []string
+	for _, name := range KindsOf(r) {
+		if r[name] != 0 {
+			amounts = append(amounts, yarn.FormatKind(name, r[name]))
 		}
 	}
-	return "–"
+	return cmp.Or(strings.Join(amounts, " · "), "–")
 }
 
 // Whole uses no-break spaces to keep each number on one line with its unit.
