@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Health answers /v1/health, /v1/ready and /v1/leader.
@@ -172,12 +173,15 @@ func (f Failover) Text(by string) string {
 	return text + "; " + by + " knew no leader for " + f.Without()
 }
 
-// Without returns the time without a leader in words, such as 214 ms or 24.5 s.
+// Without returns the time without a leader in words, such as 214 ms, 24.5 s or 1m30s.
 func (f Failover) Without() string {
-	if f.Millis < 1000 {
+	switch {
+	case f.Millis < 999.5:
 		return fmt.Sprintf("%.0f ms", f.Millis)
+	case f.Millis < 59_950:
+		return fmt.Sprintf("%.1f s", f.Millis/1000)
 	}
-	return fmt.Sprintf("%.1f s", f.Millis/1000)
+	return (time.Duration(f.Millis) * time.Millisecond).Round(time.Second).String()
 }
 
 // Totals counts the contents of the replicated state.

@@ -15,6 +15,7 @@ func TestVerdictElection(t *testing.T) {
 		": rm1 leads; rm3 knew no leader for 9 ms":                   {NewLeader: "rm1", Millis: 9},
 		": rm1 leads again after 2 elections; rm3 knew no leader for 25.2 s": {OldLeader: "rm1", NewLeader: "rm1",
 			Millis: 25224, Elections: 2},
+		": rm1 leads; rm3 knew no leader for 1m30s": {NewLeader: "rm1", Millis: 90_000},
 	} {
 		f.AtMillis = 1780000000000
 		line := verdictLine(api.Cluster{ID: "rm3", LastFailover: &f})
