@@ -16,6 +16,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity/preset"
 	yarnweb "rmd/transport/http/yarn"
 	"rmd/yarn"
 )
@@ -32,12 +33,14 @@ var pagePaths = []struct {
 	says []string
 }{
 	{"/ui/", []string{"Overview", "2 of 3 replicas in step", "<b>rm3</b> does not answer</a>",
-		"Waiting longest", "…_0003", "<b>2</b> waiting</a>", "…_0002",
+		"Waiting longest", "…_0003", `state=WAITING&amp;sort=-wait"><b>3</b> waiting</a>`, "…_0002",
 		"root.train", "Last decisions"}},
 	{"/ui/apps", []string{"…_0001", "carol", "Why it waits", "4 applications", `aria-sort="descending"`,
 		`…_0001</a><br><span class="name" title="app">app</span>`, `>Wants</a></th><th scope="col">Queue, user</th>`}},
 	{"/ui/apps?all=1", []string{"Blacklisted", "etl", "Fewer columns"}},
 	{"/ui/apps?state=RUNNING&sort=-memory", []string{"…_0001", "2 applications"}},
+	{"/ui/apps?state=WAITING", []string{"…_0001", "…_0002", "…_0003", "3 applications",
+		`aria-current="true">waiting <b>3</b>`, ">not known</span>"}},
 	{"/ui/apps?find=waits", []string{"…_0003", "1 application"}},
 	{"/ui/apps?user=nobody", []string{"No application matches.", "Show all"}},
 	{"/ui/apps/" + appTwo, []string{"Why waiting", "NODE_<wbr>TOO_<wbr>SMALL_<wbr>FREE", "is reserved for it (r1)", "What if",
@@ -91,7 +94,8 @@ var pagePaths = []struct {
 		"never: no node has it", "within 7 days in 3 of 15 runs only", "/ui/forecasts"}},
 	{"/ui/users", []string{`href="/ui/users/alice"`, "Longest wait", "carol"}},
 	{"/ui/users?sort=-waiting", []string{`aria-sort="descending"`}},
-	{"/ui/preemption", []string{"What each queue is entitled to", "root.train", "The next round"}},
+	{"/ui/preemption", []string{"What each queue is entitled to", "root.train", "The next round",
+		`>Reserved</th>`}},
 	{"/ui/audit", []string{"token ci", "node drain", "sim-01:8041", "NOT_<wbr>ALLOWED", "10.0.0.9"}},
 	{"/ui/labels", []string{"Node labels are off", "default", `href="/ui/nodes?label=-"`}},
 	{"/ui/replay", []string{"Paused at index 17", `class="here" aria-current="step"`, "Node, reservation",
@@ -197,14 +201,48 @@ func TestPagesUninitializedCluster(t *testing.T) {
 	}
 }
 
-// TestForecastsBegin checks that the page of forecasts does not speak of too few where there are none.
+// TestOverviewLostNodes checks that the overview of a cluster whose nodes are all lost says so, and not
+// how to begin.
+func TestOverviewLostNodes(t *testing.T) {
+	h := newHistory()
+	h.apply(t, &event.TimeAdvanced{NowMillis: clusterTime},
+		&event.ClusterInitialized{ClusterID: "c1", ClusterTimestamp: clusterTime, Level: event.Level},
+		configured(t, 1, preset.Demo(), "first"))
+	for node := state.NodeSlot(1); node <= 3; node++ {
+		h.apply(t, &event.NodeRegistered{Node: node, ID: yarn.NodeID{Host: "sim", Port: uint16(node)}, HTTPPort: 8042,
+			Rack: "/r1", Total: gpu(1024, 1, 0)}, &event.NodeStateChanged{Node: node, State: yarn.NodeLost})
+	}
+	b := newBench(t, func(c *Config) { c.Reader = h })
+	body := b.ask("GET", "/ui/", "").Body.String()
+	for _, want := range []string{`<p class="verdict bad"><b>no node is running</b>`,
+		`<a href="/ui/nodes?state=LOST">3 nodes</a> of 3 lost`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the overview does not say %q", want)
+		}
+	}
+	if strings.Contains(body, "rmd dev") {
+		t.Error("the overview speaks to who has no nodes yet")
+	}
+	for _, found := range checkHTML(body) {
+		t.Errorf("HTML of the page: %s", found)
+	}
+}
+
+// TestForecastsBegin checks that the page of forecasts does not speak of too few, or of errors, where
+// there are none.
 func TestForecastsBegin(t *testing.T) {
-	b := newBench(t, func(c *Config) {
-		c.Planner.ForecastReport = func() *api.ForecastReport { return &api.ForecastReport{Replica: "rm1"} }
-	})
-	body := b.ask("GET", "/ui/forecasts", "").Body.String()
-	if !strings.Contains(body, "Nothing has waited for a minute yet.") || strings.Contains(body, "These are too few") {
-		t.Error("the page of forecasts speaks of forecasts that there are not")
+	for want, report := range map[string]api.ForecastReport{
+		"Nothing has waited for a minute yet.":                          {Replica: "rm1"},
+		"No forecast has come due yet; 2 forecasts of what still waits": {Replica: "rm1", SinceMillis: 1000, Open: 2},
+	} {
+		b := newBench(t, func(c *Config) {
+			c.Planner.ForecastReport = func() *api.ForecastReport { return &report }
+		})
+		body := b.ask("GET", "/ui/forecasts", "").Body.String()
+		if !strings.Contains(body, want) || strings.Contains(body, "These are too few") ||
+			strings.Contains(body, "median error") {
+			t.Errorf("the page of forecasts does not say %q, or speaks of forecasts that there are not", want)
+		}
 	}
 }
 

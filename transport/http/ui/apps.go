@@ -69,6 +69,12 @@ type stateCount struct {
 	Chosen      bool
 }
 
+// waits is the choice of the applications that wait for anything, whatever their state. listStates are
+// the choices of the list.
+const waits = "WAITING"
+
+var listStates = append(slices.Clone(view.AppStates), waits)
+
 // appFilter selects the applications of the list.
 type appFilter struct {
 	states map[string]bool
@@ -82,7 +88,7 @@ func (q *query) appFilter() (appFilter, error) {
 	st := q.v.State
 	f := appFilter{find: strings.ToLower(strings.TrimSpace(q.q.Get("find")))}
 	var err error
-	if f.states, err = q.words("state", view.AppStates); err != nil {
+	if f.states, err = q.words("state", listStates); err != nil {
 		return f, err
 	}
 	if user := q.q.Get("user"); user != "" {
@@ -154,6 +160,7 @@ func applications(q *query) (any, error) {
 	st := q.v.State
 	t := top[state.AppSlot]{most: q.most(), desc: desc}
 	var byState [yarn.AppKilled + 1]int
+	var waiting int
 	var wanted [yarn.AppKilled + 1]bool
 	for s := range wanted {
 		wanted[s] = f.states == nil || f.states[yarn.ApplicationState(s).String()]
@@ -163,12 +170,15 @@ func applications(q *query) (any, error) {
 			return true
 		}
 		byState[a.State]++
-		if wanted[a.State] {
+		if a.Waits() {
+			waiting++
+		}
+		if wanted[a.State] || f.states[waits] && a.Waits() {
 			t.add(position{key: appKey(q.v.NowMillis, sorted, a), id: uint64(a.Seq)}, a.Slot, after)
 		}
 		return true
 	})
-	counts := map[string]int{}
+	counts := map[string]int{waits: waiting}
 	for s, n := range byState {
 		counts[yarn.ApplicationState(s).String()] = n
 	}
@@ -201,6 +211,8 @@ func (d *appsData) addChoices(q *query, f appFilter, counts map[string]int) {
 	var all int
 	for _, s := range view.AppStates {
 		all += counts[s]
+	}
+	for _, s := range listStates {
 		base := &query{r: q.r, q: without(q.q, "after")}
 		d.Counts = append(d.Counts, stateCount{State: s, N: counts[s], Link: base.with("state", s), Chosen: f.states[s]})
 		d.States = append(d.States, choice{Value: s, Text: strings.ToLower(s), Chosen: f.states[s]})

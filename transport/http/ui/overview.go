@@ -8,6 +8,7 @@ import (
 	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/view"
+	"rmd/yarn"
 )
 
 // Rows of the overview's short lists.
@@ -23,13 +24,15 @@ type overviewData struct {
 	Cluster    *api.Cluster   // nil if the replicas could not be asked
 	Away       []away.Replica // those that do not answer
 	Totals     api.Totals
-	Serving    int // nodes that take containers
+	Serving    int   // nodes that take containers
+	Lost       int   // nodes that are lost, if none is usable
+	LostMillis int64 // when the last of them was heard
 	Usages     []bar.Usage
 	Rooms      []api.LabelRoom
 	Hour       hourData
 	Waiting    []appRow
 	MoreWaits  bool
-	Waits      int // number of waiting applications; Waiting has the first of them
+	Waits      int // number of applications that wait for anything; Waiting has the first of them
 	Leaves     []queueRow
 	Decisions  []decisionRow
 	HeldMillis int64 // age of the oldest reservation
@@ -43,6 +46,14 @@ func overview(q *query) (any, error) {
 	d.Rooms = q.v.LabelRooms()
 	for _, room := range d.Rooms {
 		d.Serving += room.ServingNodes
+	}
+	if d.Totals.UsableNodes == 0 {
+		st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
+			if n.State == yarn.NodeLost {
+				d.Lost, d.LostMillis = d.Lost+1, max(d.LostMillis, n.HeardMillis(q.v.NowMillis))
+			}
+			return true
+		})
 	}
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
 		d.Cluster, d.Away = &c, away.Of(q.r.Context(), c.Members, q.u.cfg.API.Autopilot)
@@ -72,7 +83,7 @@ func overview(q *query) (any, error) {
 func (q *query) longestWaits(limit int) (rows []appRow, more bool, all int) {
 	t := top[state.AppSlot]{most: limit, desc: true}
 	q.v.Summary().Each(false, func(a *summary.App) bool {
-		if a.ForAM() || a.Reserving > 0 {
+		if a.Waits() {
 			t.add(position{key: a.Waiting(q.v.NowMillis), id: uint64(a.Seq)}, a.Slot, cursor{})
 		}
 		return true

@@ -127,9 +127,12 @@ func writeForecastReport(w io.Writer, d api.ForecastReport, width int) error {
 		l.Line("since", "%s", output.Time(d.SinceMillis))
 		l.Line("all", "%s", heldText(d.Held, d.Due))
 		l.Line("newest", "%s", heldText(d.Newest.Held, d.Newest.Due))
-		l.Line("error", "median %s, 95 %% at most %s, of waits of %s", output.Millis(d.Newest.ErrorP50Millis),
-			output.Millis(d.Newest.ErrorP95Millis), output.Millis(d.Newest.WaitP50Millis))
-		l.Line("width", "median %s, %.1f times the wait", output.Millis(d.Newest.WidthP50Millis), d.Newest.WidthOfWaitP50)
+		if d.Newest.Due > 0 {
+			l.Line("error", "median %s, 95 %% at most %s, of waits of %s", output.Millis(d.Newest.ErrorP50Millis),
+				output.Millis(d.Newest.ErrorP95Millis), output.Millis(d.Newest.WaitP50Millis))
+			l.Line("width", "median %s, %.1f times the wait", output.Millis(d.Newest.WidthP50Millis),
+				d.Newest.WidthOfWaitP50)
+		}
 		l.Line("open", "%d still wait; %d were not waited for any more", d.Open, d.Gone)
 		l.Line("none", "no start was foreseen for %d requests", d.None)
 	}
