@@ -193,7 +193,7 @@ func TestFaultsAreListedTogether(t *testing.T) {
 		before + ":2: expected element name after <",
 		ahead + `:2: there is text outside of <configuration>: "TODO"`,
 		after + ":3: unexpected end element </property>",
-		text + `:3: there is text outside of <configuration>: "queues=a"`,
+		text + `:2: there is text outside of <configuration>: "queues=a"`,
 		absent + ": no such file or directory",
 	}
 	for i, f := range e.Faults {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 )
 
 // document reads one XML document: <configuration> with properties, includes and nested
@@ -49,6 +50,7 @@ func (d *document) line() int {
 func (d *document) root() error {
 	seen := false
 	for {
+		line := d.line()
 		tok, err := d.dec.Token()
 		if err == io.EOF {
 			if !seen {
@@ -60,7 +62,10 @@ func (d *document) root() error {
 			return err
 		}
 		if text, ok := tok.(xml.CharData); ok && len(bytes.TrimSpace(text)) > 0 {
-			return fmt.Errorf("there is text outside of <configuration>: %.20q", bytes.TrimSpace(text))
+			blank := text[:len(text)-len(bytes.TrimLeftFunc(text, unicode.IsSpace))]
+			d.fault(d.name, line+bytes.Count(blank, []byte("\n")), "there is text outside of <configuration>: %.20q",
+				bytes.TrimSpace(text))
+			return nil
 		}
 		start, ok := tok.(xml.StartElement)
 		if !ok {
