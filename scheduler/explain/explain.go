@@ -202,7 +202,7 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 			v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit), of, x.Limits[1].Over)
 	case scheduler.NoReason:
 		if !v.cfg.Calculator.AnyAboveZero(v.st.Meta.Cluster) {
-			x.because(scheduler.NoNodes, "the cluster has no node in use; it is activated when one registers")
+			x.because(scheduler.NoNodes, "the cluster has no node in use%s; it is activated when one registers", v.lost())
 			return
 		}
 		if v.sched.ActivatedNext(i) != slot {
@@ -211,6 +211,21 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 		}
 		x.because(scheduler.NextPass, "no limit blocks it; it is activated within a second or two")
 	}
+}
+
+// lost says how many nodes are lost, or returns "".
+func (v view) lost() string {
+	n := 0
+	v.st.Nodes.Each(func(_ state.NodeSlot, node *state.Node) bool {
+		if node.State == yarn.NodeLost {
+			n++
+		}
+		return true
+	})
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": %d of %s LOST, see \"rmd node list\"", n, nodes(v.st.Nodes.Len()))
 }
 
 // parallelLimit says which limit on parallel applications blocks an application.

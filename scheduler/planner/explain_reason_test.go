@@ -253,6 +253,12 @@ node lose n0
 node drain n1
 hb n1 quiet
 ask app1 1x1G`},
+		{reason: scheduler.NoNodes, app: "app1", text: `no node in use: 1 of 1 node LOST, see "rmd node list"; it is activated`,
+			remedy: "node add n1 8G\nhb n1 quiet", setup: `
+conf queues=(a:100)
+node add n0 8G
+node lose n0
+app app1 user=u1 am=1G`},
 		{reason: scheduler.NoNodes, app: "app1", remedy: "node add n1 8G\nhb n1 quiet", setup: `
 conf queues=(a:100)
 app app1 user=u1 am=1G`},
