@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,8 +11,10 @@ import (
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/fsm/state"
+	"rmd/internal/job"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
+	"rmd/transport/http/problem"
 	"rmd/yarn"
 )
 
@@ -35,6 +38,19 @@ func TestAuditIsFiltered(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want || d.Newest != 3 {
 			t.Errorf("%s: %v, newest %d", query, got, d.Newest)
+		}
+	}
+}
+
+// TestAuditWithoutLeader checks that a record that no leader takes is no problem of the replica, as another one is.
+func TestAuditWithoutLeader(t *testing.T) {
+	jobs := job.New(time.Now)
+	b := newBench(t, func(c *Config) { c.Jobs = jobs })
+	for _, err := range []error{problem.ErrNoLeader, errors.New("the disk is full")} {
+		b.d.answering(func(context.Context, input.Request) (input.Reply, uint64, error) { return nil, 0, err })
+		b.ask("POST", "/v1/cluster/members/rm2:remove", `{}`)
+		if failing := jobs.Job(job.Audit).Failing(); failing != (err != problem.ErrNoLeader) {
+			t.Errorf("after %v: failing %v", err, failing)
 		}
 	}
 }

@@ -62,14 +62,21 @@ func (c *Call) record(action, target string, result error) {
 	if result != nil {
 		text = c.mux.cfg.Problems.Of(result, true).Code
 	}
-	if text == api.CodeNoLeader { // without a leader it cannot be recorded
+	noLeader := func() { // it cannot be recorded, and once there is a leader nothing is wrong
 		c.mux.log.Warn("action not recorded in the audit: no leader", "action", action, "target", target)
+	}
+	if text == api.CodeNoLeader {
+		noLeader()
 		return
 	}
 	in := &input.Audit{Who: c.Who(), From: c.R.RemoteAddr, Action: action, Target: target, Result: text}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.R.Context()), 5*time.Second)
 	defer cancel()
 	_, _, err := c.mux.cfg.Submitter.Do(ctx, input.Request{Input: in})
+	if err != nil && c.mux.cfg.Problems.Of(err, true).Code == api.CodeNoLeader {
+		noLeader()
+		return
+	}
 	if c.mux.cfg.Audit.Done(err) != nil {
 		c.mux.log.Warn("action not recorded in the audit", "action", action, "target", target, "error", err)
 	}
