@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -172,5 +173,20 @@ func TestSlowDiskIsAProblem(t *testing.T) {
 		}
 		close(ch)
 		_, _, _ = f.Wait() // another replica leads
+	})
+}
+
+// TestStartedAlone checks that a replica that starts alone says where its log ends, and not that it lacks entry 1.
+func TestStartedAlone(t *testing.T) {
+	t.Parallel()
+	rs := trio(t, nil)
+	inStep(t, rs, put(t, rs, 3))
+	for _, r := range rs {
+		r.stop()
+	}
+	r := rs[0].start()
+	eventually(t, patience, "it says where its log ends", func() bool {
+		return strings.Contains(r.c.progress.Progress().Why,
+			fmt.Sprintf("its log on disk ends at entry %d, ", r.c.progress.LastIndex()))
 	})
 }

@@ -163,6 +163,10 @@ func (p *Watch) waitingCommit(commit uint64) string {
 	if p.LastIndex() <= commit {
 		return ""
 	}
+	if commit == 0 && !p.IsLeader() { // its data is not gone: Raft stores no commit index
+		return fmt.Sprintf("its log on disk ends at entry %d, and it has not learned since its start what is committed: "+
+			"it waits for a leader; its data is needed, keep it", p.LastIndex())
+	}
 	all := []string{fmt.Sprintf("entry %d is not committed", commit+1)}
 	if p.IsLeader() {
 		for _, r := range p.Transport.Refusals(p.Configuration()) {
