@@ -176,6 +176,10 @@ func previewText(d *api.PreemptionPreview) string {
 	}
 	off, planned, yarns := run(api.PreviewOff), run(api.PreviewPlanned), run(api.PreviewYARN)
 	if off.Started == 0 && planned.Started == 0 {
+		if real := run(api.PreviewCluster).Started; real > 0 {
+			return fmt.Sprintf("The runs started no container, the cluster %d: the queues or nodes came only after the beginning "+
+				"of this time, and the runs cannot follow that. Take a shorter time, which begins after them.", real)
+		}
 		return "No container started in this time."
 	}
 	text := fmt.Sprintf(

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"rmd/api"
@@ -96,6 +97,18 @@ func TestPreviewRoundsWithoutEntries(t *testing.T) {
 	s.Entries, s.ToMillis = s.Entries[:last], st.Meta.NowMillis+60_000
 	if planned := previewed(t, s)[api.PreviewPlanned]; planned.Killed == 0 {
 		t.Errorf("planned preview = %+v, want containers killed", planned)
+	}
+}
+
+// TestPreviewNotFollowed checks that the text does not deny the containers that the cluster started.
+func TestPreviewNotFollowed(t *testing.T) {
+	d := &api.PreemptionPreview{Runs: []api.PreviewRun{{Name: api.PreviewCluster, Started: 354}, {Name: api.PreviewOff}}}
+	if got := previewText(d); !strings.Contains(got, "started no container, the cluster 354") {
+		t.Errorf("text %q", got)
+	}
+	d.Runs[0].Started = 0
+	if got := previewText(d); got != "No container started in this time." {
+		t.Errorf("text %q without containers", got)
 	}
 }
 
