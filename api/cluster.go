@@ -79,7 +79,7 @@ type Cluster struct {
 // Verdict judges the health of the cluster.
 type Verdict struct {
 	// Status is that of the replicas: healthy, degraded (they have lost some of their safety), no-leader,
-	// not-initialized or diverged. Warnings do not change it.
+	// starting, not-initialized or diverged. Warnings do not change it.
 	Status        string `json:"status"`
 	Text          string `json:"text"`
 	Voters        int    `json:"voters"`

@@ -200,6 +200,23 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// unheard is the consensus of a member that has just started: it does not know yet what is committed.
+type unheard struct{ *consensus }
+
+func (unheard) Leader() (id, address string)                  { return "", "" }
+func (unheard) Members(context.Context) ([]api.Member, error) { return []api.Member{}, nil }
+func (unheard) NoState() *api.Error                           { return problem.UnknownCommit("replica rm1 is a member") }
+
+// TestStartingMember checks that a member that has just started is not shown as one without data.
+func TestStartingMember(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Reader, c.Consensus = newHistory(), unheard{c.Consensus.(*consensus)} })
+	var d api.Cluster
+	b.into(200, &d, "GET", "/v1/cluster", "")
+	if d.Verdict.Status != "starting" || !strings.HasPrefix(d.Verdict.Text, "replica rm1 is a member") {
+		t.Errorf("verdict %+v, want starting", d.Verdict)
+	}
+}
+
 func TestReservationFilters(t *testing.T) {
 	b := newBench(t, nil)
 	for query, want := range map[string]int{"node=sim-01:8041": 1, "node=sim-02": 0, "app=" + app2: 1, "app=" + app1: 0,

@@ -200,6 +200,9 @@ func (s *cluster) Cluster(ctx context.Context, v *view.View) (api.Cluster, error
 	if d.Verdict.Status == "not-initialized" {
 		e := k.NoState()
 		d.Verdict.Text = e.Message + "; " + e.Remedy
+		if e.Code == api.CodeNotReady { // it has data, and does not know yet what of it is committed
+			d.Verdict.Status = "starting"
+		}
 	}
 	return d, nil
 }
