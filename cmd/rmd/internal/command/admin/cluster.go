@@ -108,10 +108,11 @@ func clusterStatus() verb.Verb {
 		}}
 }
 
-// statusHead returns the health of the cluster, and how whole its free resources are if it has nodes.
+// statusHead returns the health of the cluster, and how whole its free resources are if it has nodes. Without a
+// leader nobody knows which nodes live.
 func statusHead(d api.Cluster) string {
 	lines := []string{verdictLine(d)}
-	if d.Totals.Nodes > 0 {
+	if d.Leader != "" && d.Totals.Nodes > 0 {
 		lines = append(lines, work.RoomLines(d.Rooms, verdictWidth)...)
 	}
 	return strings.Join(lines, "\n")
@@ -133,9 +134,11 @@ func verdictLine(d api.Cluster) string {
 	} else {
 		parts = append(parts, fmt.Sprintf("no leader (term %d)", d.Term))
 	}
-	parts = append(parts, fmt.Sprintf("%d of %d replicas in step", v.InStep, len(d.Members)),
-		fmt.Sprintf("can lose %d", v.CanLose),
-		"applied "+output.Count(d.Index))
+	if v.Status != "starting" { // it knows neither the members nor what is committed
+		parts = append(parts, fmt.Sprintf("%d of %d replicas in step", v.InStep, len(d.Members)),
+			fmt.Sprintf("can lose %d", v.CanLose),
+			"applied "+output.Count(d.Index))
+	}
 	if d.Digest != "" && v.DigestsEqual != nil {
 		equal := "equal"
 		if !*v.DigestsEqual {
@@ -151,7 +154,7 @@ func verdictLine(d api.Cluster) string {
 			line += "\nwarning: " + w
 		}
 	}
-	if f := d.LastFailover; f != nil && f.Millis > 0 {
+	if f := d.LastFailover; d.Leader != "" && f != nil && f.Millis > 0 {
 		line += fmt.Sprintf("\nlast election %s: %s", output.Time(f.AtMillis), f.Text(d.ID))
 	}
 	return line

@@ -18,7 +18,7 @@ func TestVerdictElection(t *testing.T) {
 		": rm1 leads; rm3 knew no leader for 1m30s": {NewLeader: "rm1", Millis: 90_000},
 	} {
 		f.AtMillis = 1780000000000
-		line := verdictLine(api.Cluster{ID: "rm3", LastFailover: &f})
+		line := verdictLine(api.Cluster{ID: "rm3", Leader: f.NewLeader, LastFailover: &f})
 		if !strings.Contains(line, "\nlast election ") || !strings.HasSuffix(line, want) {
 			t.Errorf("%+v: %q, want %q at its end", f, line, want)
 		}
@@ -39,6 +39,29 @@ func TestVerdictTellsMore(t *testing.T) {
 		if line := verdictLine(d); !strings.Contains(line, want) {
 			t.Errorf("%+v: %q does not say %q", d, line, want)
 		}
+	}
+}
+
+// TestStatusWithoutLeader checks that the status shows no room of nodes and no leader that nobody knows any more.
+func TestStatusWithoutLeader(t *testing.T) {
+	d := api.Cluster{Leader: "rm1", LastFailover: &api.Failover{NewLeader: "rm1", Millis: 9}, Totals: api.Totals{Nodes: 4},
+		Rooms: []api.LabelRoom{{Room: api.Room{ServingNodes: 4, EmptyNodes: 1}}}}
+	for _, leader := range []string{"rm1", ""} {
+		d.Leader = leader
+		head := statusHead(d)
+		for _, text := range []string{"last election", "of 4 nodes empty"} {
+			if strings.Contains(head, text) != (leader != "") {
+				t.Errorf("with leader %q: %q", leader, head)
+			}
+		}
+	}
+}
+
+// TestStatusWhileStarting checks that a replica that knows no members yet counts none.
+func TestStatusWhileStarting(t *testing.T) {
+	d := api.Cluster{Name: "prod", Verdict: api.Verdict{Status: "starting", Text: "ask again"}}
+	if head := statusHead(d); head != "prod: starting   no leader (term 0)\nask again" {
+		t.Errorf("head %q", head)
 	}
 }
 
