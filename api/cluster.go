@@ -105,6 +105,11 @@ func (c Cluster) Condition() string {
 	return c.Verdict.Status
 }
 
+// JoinAdvice says what to do with a replica without data. The id of one that was wiped is still that of
+// a member.
+const JoinAdvice = `if the cluster exists, add the replica with "rmd cluster join", after "rmd cluster remove ID" ` +
+	"if it was a member"
+
 // Failover is an election that this replica saw.
 type Failover struct {
 	AtMillis  int64   `json:"at_ms"`

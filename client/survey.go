@@ -226,7 +226,7 @@ func (c *Client) named(doc *api.Error, s Standing) *api.Error {
 	chosen := len(c.bases) == 1 && d.Code != api.CodeUnauthenticated
 	if s.rank() == rankEmpty && d.Code != api.CodeNotInitialized && !chosen {
 		d = api.Error{Code: api.CodeNotInitialized, Message: s.Health.Message, Status: http.StatusConflict,
-			Remedy: "if the cluster exists, add the replica with \"rmd cluster join\""}
+			Remedy: api.JoinAdvice}
 	}
 	d.Message = s.name() + ": " + d.Message
 	if why := s.Health.Message; why != "" && !ofReplica[d.Code] {

@@ -69,7 +69,7 @@ var advice = map[string]map[string]string{
 		"restore into a fresh cluster; to give": "a restore into a cluster with state; the command needs the cluster's id and a confirmation",
 	},
 	"transport/http/problem/problem.go": {
-		"if the cluster exists, add the replica": "the replica is not a member; an init is refused if a listed peer has state, or with bootstrap_expect",
+		"; run \"rmd cluster init": "the replica is not a member; an init is refused if a listed peer has state, or with bootstrap_expect",
 	},
 }
 

@@ -145,7 +145,7 @@ func (t *Translator) Of(err error, write bool) *api.Error {
 // NotInitialized returns the answer of a replica that is not a member of a cluster.
 func NotInitialized() *api.Error {
 	return New(api.CodeNotInitialized, "this replica is not a member of a cluster yet",
-		"if the cluster exists, add the replica with \"rmd cluster join\"; run \"rmd cluster init\" only if no replica has a cluster")
+		api.JoinAdvice+"; run \"rmd cluster init\" only if no replica has a cluster")
 }
 
 // AwaitsExpected returns the answer of a replica that waits for the others with which it shall create
@@ -153,7 +153,7 @@ func NotInitialized() *api.Error {
 func AwaitsExpected(expect uint, why string) *api.Error {
 	return New(api.CodeNotInitialized, fmt.Sprintf(
 		"this replica is not a member of a cluster yet: it waits for %d replicas (raft.bootstrap_expect): %s", expect, why),
-		"if the cluster exists, add the replica with \"rmd cluster join\"; else start all replicas in raft.join and let them reach each other")
+		api.JoinAdvice+"; else start all replicas in raft.join and let them reach each other")
 }
 
 // UnknownCommit returns the answer of a member that has not learned since its start what the
