@@ -126,17 +126,21 @@ func (r *classifier) warnStray(p Property) {
 	r.strays++
 	f := Fault{Name: clip.Text(name), Value: clip.Text(p.Value), Origin: p.Origin, What: "unknown key: it is passed over",
 		Do: "remove it; keys of queues begin with " + Prefix}
-	if at := strings.Index(name, "root."); at >= 0 && (at == 0 || name[at-1] == '.') {
-		f.Meant = Prefix + name[at:]
-	} else if _, ok := slices.BinarySearch(globalKeys, name); ok {
-		f.Meant = Prefix + name
-	} else {
-		f.Meant = property.Nearest(name, siteKeys)
-	}
-	if f.Meant != "" {
+	if f.Meant = Meant(name); f.Meant != "" {
 		f.Do = fmt.Sprintf("did you mean %q?", f.Meant)
 	}
 	r.warnings = append(r.warnings, f)
+}
+
+// Meant returns the key that a name without the prefix of the queue configuration resembles, or "".
+func Meant(name string) string {
+	if at := strings.Index(name, "root."); at >= 0 && (at == 0 || name[at-1] == '.') {
+		return Prefix + name[at:]
+	}
+	if _, ok := slices.BinarySearch(globalKeys, name); ok {
+		return Prefix + name
+	}
+	return property.Nearest(name, siteKeys)
 }
 
 // warnUnknown warns about an unknown key and suggests the most similar candidate.

@@ -396,6 +396,7 @@ func TestWrongUsage(t *testing.T) {
 		"app list --limit 0":                     "--limit must be at least 1",
 		"app list -o json --sort id":             "do not go with -o json",
 		"app list extra":                         "too many arguments",
+		"check try/rm1/data":                     `too many arguments: "try/rm1/data"; write --data try/rm1/data`,
 		"app status":                             "ID is missing; usage: rmd app status ID",
 		"app status seven":                       `"seven" is not an application id`,
 		"app move " + anApp:                      "too few arguments",

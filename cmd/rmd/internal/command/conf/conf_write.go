@@ -245,8 +245,8 @@ func Assign(properties map[string]string, pairs []string) error {
 		}
 		if _, there := properties[key]; !there && !capacity.Relevant(key) {
 			do := "write its full name; \"rmd conf get\" shows the keys that are set"
-			if capacity.Relevant(capacity.Prefix+key) && !strings.HasPrefix(key, "yarn.") {
-				do = "did you mean " + capacity.Prefix + key + "?"
+			if meant := capacity.Meant(key); meant != "" {
+				do = "did you mean " + meant + "?"
 			}
 			return clierr.Usagef(do, "%s is not a key of the queue configuration", key)
 		}

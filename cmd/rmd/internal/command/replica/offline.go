@@ -39,6 +39,12 @@ func CheckVerb() verb.Verb {
 				Usage: "with --kerberos: directory of Hadoop's files [$HADOOP_CONF_DIR]"}),
 			&cli.StringFlag{Name: "id", Usage: "with --kerberos: id of the replica, if Hadoop's files have keys of several"}},
 		Examples: []string{"rmd check --data /var/lib/rmd", "rmd check --kerberos --conf-dir /etc/hadoop/conf --id rm1"},
+		Surplus: func(c *verb.Call) error {
+			if c.IsSet("data") || c.Bool("kerberos") {
+				return nil
+			}
+			return clierr.Usagef("write --data "+c.Arg(0), "too many arguments: %q", c.Arg(0))
+		},
 		Run: func(c *verb.Call) error {
 			if c.Bool("kerberos") {
 				return checkKerberos(c)
