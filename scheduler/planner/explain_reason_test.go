@@ -253,7 +253,8 @@ node lose n0
 node drain n1
 hb n1 quiet
 ask app1 1x1G`},
-		{reason: scheduler.NoNodes, app: "app1", text: `no node in use: 1 of 1 node LOST, see "rmd node list"; it is activated`,
+		{reason: scheduler.NoNodes, app: "app1",
+			text:   `the cluster has no node in use: 1 of 1 node LOST, see "rmd node list"; it is activated`,
 			remedy: "node add n1 8G\nhb n1 quiet", setup: `
 conf queues=(a:100)
 node add n0 8G

@@ -105,7 +105,7 @@ func TestReplayStepsAndRewinds(t *testing.T) {
 	b = newBench(t, func(c *Config) {
 		c.Past = func(context.Context, uint64) (*state.State, error) { return nil, &problem.TooOldError{Oldest: 12} }
 	})
-	says(get("/ui/replay?at=12"), "Paused at index 12", "ReservationMade", "TOO_<wbr>OLD", "index 12")
+	says(get("/ui/replay?at=12"), "Paused at index 12", "Reservation<wbr>Made", "TOO_<wbr>OLD", "index 12")
 }
 
 // TestReplayPlays checks the position of a running replay. It depends on the speed and the log's
