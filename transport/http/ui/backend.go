@@ -69,8 +69,8 @@ type Visitor struct {
 	Guarded, Guest, ByLogin bool
 }
 
-// About describes what a replica runs. Name is that of its cluster. Settings has the settings of Hadoop's files, Own those of
-// the replica itself.
+// About describes what a replica runs. Name is that of its cluster. Settings has the settings of Hadoop's
+// files, Own those of the replica itself.
 type About struct {
 	Version, Built, Name string
 	Own, Settings        []Setting

@@ -8,7 +8,6 @@ import (
 	"rmd/transport/http/ui/bar"
 	"rmd/transport/http/ui/eventlog"
 	"rmd/transport/http/view"
-	"rmd/yarn"
 )
 
 // Rows of the overview's short lists.
@@ -48,12 +47,7 @@ func overview(q *query) (any, error) {
 		d.Serving += room.ServingNodes
 	}
 	if d.Totals.UsableNodes == 0 {
-		st.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
-			if n.State == yarn.NodeLost {
-				d.Lost, d.LostMillis = d.Lost+1, max(d.LostMillis, n.HeardMillis(q.v.NowMillis))
-			}
-			return true
-		})
+		d.Lost, d.LostMillis = q.v.LostNodes()
 	}
 	if c, err := q.u.cfg.API.Cluster(q.r.Context(), q.v); err == nil {
 		d.Cluster, d.Away = &c, away.Of(q.r.Context(), c.Members, q.u.cfg.API.Autopilot)

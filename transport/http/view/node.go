@@ -152,3 +152,14 @@ func forecastEnd(a *state.App, nowMillis int64) int64 {
 	left := max(state.WholeProgress-progress, 0)
 	return nowMillis + ran/progress*left + ran%progress*left/progress
 }
+
+// LostNodes returns how many nodes are lost, and when the last of them was heard, in milliseconds.
+func (v *View) LostNodes() (lost int, heard int64) {
+	v.State.Nodes.Each(func(_ state.NodeSlot, n *state.Node) bool {
+		if n.State == yarn.NodeLost {
+			lost, heard = lost+1, max(heard, n.HeardMillis(v.NowMillis))
+		}
+		return true
+	})
+	return lost, heard
+}
