@@ -67,8 +67,8 @@ func TestDecisionReasonsSameOnReplicas(t *testing.T) {
 				t.Errorf("replica %d: %s because %q, want %q of %v", i, what, got[what], reason, got)
 			}
 		}
-		page := pageOf(t, r.HTTPAddr(), "/ui/decisions", "it asks 4 GiB")
-		for _, says := range []string{"node reserved", "n1:45454 had 2 GiB", "free; reserved for"} {
+		page := pageOf(t, r.HTTPAddr(), "/ui/decisions", "it asks 4\u00a0GiB")
+		for _, says := range []string{"node reserved", "n1:45454 had 2\u00a0GiB", "free; reserved for"} {
 			if !strings.Contains(page, says) {
 				t.Errorf("replica %d: the page does not say %q:\n%s", i, says, page)
 			}
