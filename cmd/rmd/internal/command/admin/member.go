@@ -282,14 +282,7 @@ func clusterRemove() verb.Verb {
 				if c.Bool("force") {
 					what += ", even if the cluster loses its majority"
 				}
-				cl, err := c.Client()
-				if err != nil {
-					return err
-				}
-				check := func() error {
-					_, err := cl.Post(c.Ctx(), memberPath(id, "remove"), api.MemberRequest{Force: c.Bool("force"), DryRun: true})
-					return err
-				}
+				check := c.Accepted(memberPath(id, "remove"), api.MemberRequest{Force: c.Bool("force"), DryRun: true})
 				if err := c.ConfirmIf(check, id, what, id); err != nil {
 					return err
 				}

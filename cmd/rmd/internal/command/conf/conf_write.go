@@ -401,11 +401,7 @@ func confRollback() verb.Verb {
 			if c.Bool("dry-run") {
 				return tryRollback(c, cl, to)
 			}
-			check := func() error {
-				_, err := cl.Get(c.Ctx(), "/v1/conf/versions/"+c.Arg(0), nil)
-				return err
-			}
-			if err := c.ConfirmIf(check, c.Arg(0),
+			if err := c.ConfirmIf(c.Exists("/v1/conf/versions/"+c.Arg(0)), c.Arg(0),
 				"replace the queue configuration with version %d (--dry-run shows what changes)", to); err != nil {
 				return err
 			}

@@ -54,3 +54,22 @@ func (c *Call) ConfirmIf(check func() error, word, format string, args ...any) e
 }
 
 func compact(b *bytes.Buffer, doc []byte) error { return json.Compact(b, doc) }
+
+// Exists returns a check for ConfirmIf: what has this path must be there.
+func (c *Call) Exists(path string) func() error {
+	return func() error {
+		_, err := c.Get(c.Ctx(), path, nil, &struct{}{})
+		return err
+	}
+}
+
+// Accepted returns a check for ConfirmIf: the cluster must accept the dry run that body asks for.
+func (c *Call) Accepted(path string, body any) func() error {
+	return func() error {
+		cl, err := c.Client()
+		if err == nil {
+			_, err = cl.Post(c.Ctx(), path, body)
+		}
+		return err
+	}
+}

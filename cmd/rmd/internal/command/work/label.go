@@ -266,13 +266,7 @@ func labelRemove() verb.Verb {
 		Run: func(c *verb.Call) error {
 			names := c.Args().Slice()
 			if !c.Bool("dry-run") {
-				check := func() error {
-					cl, err := c.Client()
-					if err == nil {
-						_, err = cl.Post(c.Ctx(), "/v1/labels:remove", api.RemoveLabels{Names: names, DryRun: true})
-					}
-					return err
-				}
+				check := c.Accepted("/v1/labels:remove", api.RemoveLabels{Names: names, DryRun: true})
 				if err := c.ConfirmIf(check, names[0], "remove %s, with the map of its nodes",
 					strings.Join(names, ", ")); err != nil {
 					return err

@@ -308,14 +308,6 @@ func drainChosen(c *verb.Call) error {
 		strings.Join(told, "\n"))
 }
 
-// exists returns a check of a confirmation: what has this path must be there.
-func exists(c *verb.Call, path string) func() error {
-	return func() error {
-		_, err := c.Get(c.Ctx(), path, nil, &struct{}{})
-		return err
-	}
-}
-
 func nodeForget() verb.Verb {
 	return verb.Verb{Name: "forget", Usage: "remove an inactive node from the cluster's state", Args: "ID", Min: 1, Max: 1,
 		Long: "The node must be DECOMMISSIONED, LOST, SHUTDOWN or REBOOTED. If its NodeManager starts again and the lists of hosts admit it, it registers as a new node. " +
@@ -328,7 +320,7 @@ func nodeForget() verb.Verb {
 			if err != nil {
 				return err
 			}
-			if err := c.ConfirmIf(exists(c, strings.TrimSuffix(path, ":forget")), c.Arg(0), "remove node %s",
+			if err := c.ConfirmIf(c.Exists(strings.TrimSuffix(path, ":forget")), c.Arg(0), "remove node %s",
 				c.Arg(0)); err != nil {
 				return err
 			}

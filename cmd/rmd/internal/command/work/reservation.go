@@ -144,7 +144,7 @@ func reservationCancel() verb.Verb {
 				return clierr.Usagef("see rmd reservation list", "%q is not a reservation id such as r41", c.Arg(0))
 			}
 			path := "/v1/reservations/" + url.PathEscape(c.Arg(0))
-			if err := c.ConfirmIf(exists(c, path), c.Arg(0), "cancel reservation %s", c.Arg(0)); err != nil {
+			if err := c.ConfirmIf(c.Exists(path), c.Arg(0), "cancel reservation %s", c.Arg(0)); err != nil {
 				return err
 			}
 			cl, err := c.Client()
