@@ -9,9 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"rmd/api"
 	"rmd/fsm/event"
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/transport/http/auth"
 	"rmd/transport/http/problem"
@@ -364,5 +367,22 @@ func TestPagesHideWhatIsOff(t *testing.T) {
 		if !strings.Contains(body, on) {
 			t.Errorf("%s is hidden", on)
 		}
+	}
+}
+
+// TestFormsShowTheSettingsInForce changes the configuration when no time is left to render pages
+// again. The form of a page is not renewed while the page is open, so it must have the new value when
+// the page is opened.
+func TestFormsShowTheSettingsInForce(t *testing.T) {
+	b := newBench(t, nil)
+	const page = "/ui/queues/root.online"
+	for began, now := time.Now(), b.h.st.Meta.NowMillis + 1; time.Since(began) < time.Second; now++ {
+		b.h.apply(t, &event.TimeAdvanced{NowMillis: now})
+		b.ask("GET", page, "")
+	}
+	changed := append(preset.Demo(), capacity.Property{Name: capacity.Prefix + "root.online.maximum-capacity", Value: "83"})
+	b.h.apply(t, configured(t, 3, changed, ""))
+	if body := b.ask("GET", page, "").Body.String(); !strings.Contains(body, `value="83"`) {
+		t.Errorf("the form does not have the new maximum:\n%s", body)
 	}
 }

@@ -242,7 +242,7 @@ func (u *UI) main(r *http.Request, p page) (*pagecache.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	stand := u.stand()
+	stand := u.stand(v)
 	key := keyOf(r)
 	live := IsLive(r)
 	asked := r.URL.Query()
@@ -263,10 +263,14 @@ func (u *UI) main(r *http.Request, p page) (*pagecache.Page, error) {
 		}})
 }
 
-// stand returns what pages show now besides the state.
-func (u *UI) stand() pagecache.Standing {
+// stand returns what a page of a view must not show as it was before.
+func (u *UI) stand(v *view.View) pagecache.Standing {
 	s := u.cfg.Status()
-	return pagecache.Standing{Role: s.Role, Leader: s.Leader, Term: s.Term, Rerun: u.rerun.Load()}
+	stand := pagecache.Standing{Role: s.Role, Leader: s.Leader, Term: s.Term, Rerun: u.rerun.Load()}
+	if conf := v.State.Versions.Current(); conf != nil {
+		stand.Version = conf.Version
+	}
+	return stand
 }
 
 // entries returns the reader of the log.

@@ -25,12 +25,14 @@ type Page struct {
 	Waited  time.Duration // time spent waiting for others
 }
 
-// Standing is what a page shows besides the state: the leader and the last rerun. Neither changes the
-// index.
+// Standing is what a page must not show as it was before: the leader, the last rerun and the
+// configuration. The first two do not change the index. The forms of an open page are not renewed, so
+// it must be opened with the settings in force.
 type Standing struct {
 	Role, Leader string
 	Term         uint64
 	Rerun        *api.Rerun
+	Version      uint64 // of the configuration
 }
 
 // Serves reports whether a page is current.
