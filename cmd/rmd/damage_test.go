@@ -112,7 +112,7 @@ func (c *processes) keep(p *process) (restore func()) {
 // the operator follows the message.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n"+strings.Replace(often, "1024", "3072", 1), quickPilot)
+	c := newProcesses(t, 3, calm, "  bootstrap_expect: 3\n"+often, quickPilot)
 	for _, p := range c.all {
 		c.start(p)
 	}
