@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"net"
 	"slices"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"rmd/cluster"
 	"rmd/cluster/timers"
 	"rmd/internal/descriptors"
+	"rmd/internal/hadoopconf"
+	"rmd/transport/hadoop"
 	httpserver "rmd/transport/http"
 )
 
@@ -52,6 +55,7 @@ func (l *loader) check() {
 	l.checkAddresses()
 	l.checkTLS()
 	l.checkIDs()
+	l.checkHadoopPorts()
 }
 
 func (l *loader) checkTimers() {
@@ -244,6 +248,20 @@ func (l *loader) checkIDs() {
 	if ids := l.ids(); len(ids) > 0 && !slices.Contains(ids, l.cfg.ID) {
 		l.invalid("id", "use one of them, or set hadoop.ports: false for a witness", "%q is not among %s (%s)", l.cfg.ID,
 			rmIDs, strings.Join(ids, ","))
+	}
+}
+
+// checkHadoopPorts checks the addresses of YARN's ports in Hadoop's files.
+func (l *loader) checkHadoopPorts() {
+	if l.hadoop == nil || !l.cfg.HadoopPorts {
+		return
+	}
+	_, err := hadoop.AddressesOf(l.hadoop, l.cfg.ID)
+	var many *hadoopconf.Error
+	if errors.As(err, &many) {
+		for _, f := range many.Faults {
+			l.fault(Origin{Kind: "hadoop", Name: f.File, Line: f.Line}, "", "%s", f.What)
+		}
 	}
 }
 

@@ -203,3 +203,37 @@ func (l *loader) setFromHadoop(path, key string) {
 		l.set(l.byPath[path], v, Origin{Kind: "hadoop", Name: p.File, Line: p.Line})
 	}
 }
+
+// CheckHadoop returns why the replicas that a directory of Hadoop's files names would not start. It does
+// not check what depends on their machines, such as certificates.
+func CheckHadoop(dir string) []Fault {
+	first := newLoader()
+	first.set(first.byPath["hadoop.conf_dir"], dir, Origin{})
+	first.readHadoop(Source{})
+	if first.hadoop == nil {
+		return first.faults
+	}
+	ids := first.ids()
+	if len(ids) == 0 {
+		first.checkHadoopPorts()
+	}
+	faults := first.faults
+	for _, id := range ids {
+		l := newLoader()
+		l.set(l.byPath["hadoop.conf_dir"], dir, Origin{})
+		l.set(l.byPath["id"], id, first.originOf(rmIDs))
+		l.cfg.TLS.CA = "assumed"
+		l.readHadoop(Source{})
+		if len(l.faults) == 0 { // else further faults would be misleading
+			l.checkBirth()
+			l.checkAddresses()
+			l.checkHadoopPorts()
+		}
+		for _, f := range l.faults {
+			if !slices.Contains(faults, f) {
+				faults = append(faults, f)
+			}
+		}
+	}
+	return faults
+}

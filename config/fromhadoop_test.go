@@ -112,3 +112,39 @@ func TestFileKeepsAddresses(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckHadoop checks that the faults of every replica are found, with the place of each, and that
+// files are good which need nothing but certificates.
+func TestCheckHadoop(t *testing.T) {
+	const rm = "yarn.resourcemanager."
+	three := []string{rm + "ha.rm-ids", "rm1,rm2,rm3", rm + "hostname.rm1", "a.example", rm + "hostname.rm2", "b.example",
+		rm + "hostname.rm3", "c.example"}
+	for _, c := range []struct {
+		name string
+		site []string
+		want []string // parts of the faults
+	}{
+		{"three", three, nil},
+		{"one without ids", []string{rm + "hostname", "a.example"}, nil},
+		{"a pair and a witness", append([]string{rm + "ha.rm-ids", "rm1,rm2", "rmd.witnesses", "d.example:8034"}, three[2:6]...),
+			nil},
+		{"a pair", append([]string{rm + "ha.rm-ids", "rm1,rm2"}, three[2:6]...),
+			[]string{"yarn-site.xml:2: " + rm + "ha.rm-ids: with 2 replicas"}},
+		{"no host", three[:6], []string{"yarn-site.xml:2: " + rm + "hostname.rm3 is missing"}},
+		{"ports", append([]string{rm + "admin.address.rm2", "b.example:99999", rm + "webapp.address.rm3", "c.example:x"}, three...),
+			[]string{"yarn-site.xml:2: " + rm + `admin.address.rm2: "b.example:99999"`, `yarn-site.xml:3: http.listen: "c.example:x"`}},
+		{"port without ids", []string{rm + "address", "a.example:99999"},
+			[]string{"yarn-site.xml:2: " + rm + `address: "a.example:99999"`}},
+	} {
+		faults := CheckHadoop(siteOf(t, c.site...))
+		if len(faults) != len(c.want) {
+			t.Errorf("%s: %v, want %d faults", c.name, faults, len(c.want))
+			continue
+		}
+		for i, f := range faults {
+			if !strings.Contains(f.String(), c.want[i]) {
+				t.Errorf("%s: fault %q, want one with %q", c.name, f, c.want[i])
+			}
+		}
+	}
+}

@@ -292,7 +292,7 @@ var places = map[string]place{
 		"internal/quantile"}, why: "it runs rmd as an operator does"},
 	"jepsen-lite/sim/...": {ours: []string{"..."}, outside: []string{raft, hclog, porc, rapid, msgpack, gometrics},
 		why: "it simulates with the real parts"},
-	"config": {ours: []string{"cluster", "cluster/timers", "transport/peer", "transport/http", "internal/boolint",
+	"config": {ours: []string{"cluster", "cluster/timers", "transport/peer", "transport/hadoop", "transport/http", "internal/boolint",
 		"internal/certificate", "internal/descriptors", "internal/filemode", "internal/hadoopconf", "internal/localaddr",
 		"internal/nearest"}, outside: []string{yaml},
 		why: "it is rmd.yaml: it reads, checks and writes settings, and opens nothing"},

@@ -1,7 +1,7 @@
 package hadoop
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -48,19 +48,22 @@ func DefaultPorts() (out []DefaultPort) {
 
 // AddressesOf reads the addresses of a replica's ports. It uses KEY.ID, then KEY, then
 // yarn.resourcemanager.hostname(.ID) with YARN's default port. With yarn.resourcemanager.bind-host,
-// the replica binds that host with the same ports. The error names every key with an invalid value.
+// the replica binds that host with the same ports. The error is a *hadoopconf.Error with every invalid
+// value.
 func AddressesOf(conf *hadoopconf.Config, id string) (Addresses, error) {
 	var out Addresses
-	var errs []error
-	bind := of(conf, "yarn.resourcemanager.bind-host", id, "")
+	var faults []hadoopconf.Fault
+	bind := of(conf, "yarn.resourcemanager.bind-host", id).Value
 	for _, p := range ports {
-		text := of(conf, p.key, id, "")
+		at := of(conf, p.key, id)
+		text := at.Value
 		if text == "" {
-			text = net.JoinHostPort(of(conf, "yarn.resourcemanager.hostname", id, "0.0.0.0"), strconv.Itoa(p.port))
+			at = of(conf, "yarn.resourcemanager.hostname", id)
+			text = net.JoinHostPort(cmp.Or(at.Value, "0.0.0.0"), strconv.Itoa(p.port))
 		}
 		host, port, err := split(text, p.port)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", p.key, err))
+			faults = append(faults, hadoopconf.Fault{File: at.File, Line: at.Line, What: at.Name + ": " + err.Error()})
 			continue
 		}
 		a := p.of(&out)
@@ -70,15 +73,19 @@ func AddressesOf(conf *hadoopconf.Config, id string) (Addresses, error) {
 			a.Listen = net.JoinHostPort(bind, port)
 		}
 	}
-	return out, errors.Join(errs...)
+	if len(faults) > 0 {
+		return out, &hadoopconf.Error{Faults: faults}
+	}
+	return out, nil
 }
 
-// of returns the value of KEY.ID, or else of KEY, or else def.
-func of(conf *hadoopconf.Config, key, id, def string) string {
-	if v := conf.Value(key+"."+id, ""); v != "" {
-		return v
+// of returns the property KEY.ID if it has a value, or else KEY.
+func of(conf *hadoopconf.Config, key, id string) hadoopconf.Property {
+	if p, _ := conf.Get(key + "." + id); p.Value != "" {
+		return p
 	}
-	return conf.Value(key, def)
+	p, _ := conf.Get(key)
+	return p
 }
 
 // split splits HOST:PORT. If the text has no port, it returns the default port.

@@ -75,7 +75,7 @@ func WebHost(conf *hadoopconf.Config, id string) (string, error) {
 	if conf.Value("yarn.http.policy", "") == "HTTPS_ONLY" {
 		key = "yarn.resourcemanager.webapp.https.address"
 	}
-	if text := of(conf, key, id, ""); text != "" && !strings.Contains(text, "${") {
+	if text := of(conf, key, id).Value; text != "" && !strings.Contains(text, "${") {
 		host, _, err := split(text, 0)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", key, err)

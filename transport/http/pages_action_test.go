@@ -376,7 +376,7 @@ func TestPagesHideWhatIsOff(t *testing.T) {
 func TestFormsShowTheSettingsInForce(t *testing.T) {
 	b := newBench(t, nil)
 	const page = "/ui/queues/root.online"
-	for began, now := time.Now(), b.h.st.Meta.NowMillis + 1; time.Since(began) < time.Second; now++ {
+	for began, now := time.Now(), b.h.st.Meta.NowMillis+1; time.Since(began) < time.Second; now++ {
 		b.h.apply(t, &event.TimeAdvanced{NowMillis: now})
 		b.ask("GET", page, "")
 	}

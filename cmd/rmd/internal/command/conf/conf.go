@@ -312,6 +312,7 @@ func confValidate() verb.Verb {
 		Min: 1, Max: 1,
 		Long: "Of Hadoop's files it also lists the keys that rmd does not honor, by their effect: harmless, " +
 			"visible to users, or fatal. With a fatal key no replica starts. " +
+			"Of a directory it also checks the ids, hosts and ports of the replicas. " +
 			"Exit 9 if the configuration is not valid, or has a fatal key.",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "online",
 			Usage: "also check against the cluster's queues and applications"}},

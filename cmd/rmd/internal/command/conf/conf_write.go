@@ -19,6 +19,7 @@ import (
 	"rmd/client"
 	"rmd/cmd/internal/clierr"
 	"rmd/cmd/rmd/internal/command/verb"
+	"rmd/config"
 	"rmd/internal/hadoopconf"
 	"rmd/internal/nearest"
 	"rmd/scheduler/capacity"
@@ -95,6 +96,12 @@ func JudgeHere(path string) (api.Validation, error) {
 	}
 	if err := addIgnored(&v, path); err != nil {
 		return v, err
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		for _, f := range config.CheckHadoop(path) {
+			v.Valid = false
+			v.Faults = append(v.Faults, api.Fault{Origin: f.At.String(), What: f.What, Do: f.Do})
+		}
 	}
 	v.Valid = v.Valid && !slices.ContainsFunc(v.Ignored, isFatal)
 	slices.SortStableFunc(v.Ignored, func(a,
