@@ -97,12 +97,17 @@ type Verdict struct {
 	DigestsEqual *bool `json:"digests_equal"`
 }
 
-// Condition is the status in words. Healthy replicas do not help if no node is left.
+// Condition is the status in words. Healthy replicas do not help if no node is left. Without a leader
+// nobody knows which nodes are left.
 func (c Cluster) Condition() string {
-	if t := c.Totals; t.Nodes > 0 && t.UsableNodes <= t.DrainingNodes {
-		return c.Verdict.Status + ", but no node takes containers"
+	t := c.Totals
+	switch {
+	case c.Leader == "" || t.Nodes == 0 || t.UsableNodes > t.DrainingNodes:
+		return c.Verdict.Status
+	case c.Verdict.Status == "healthy":
+		return "healthy, but no node takes containers"
 	}
-	return c.Verdict.Status
+	return c.Verdict.Status + ", and no node takes containers"
 }
 
 // JoinAdvice says what to do with a replica without data. The id of one that was wiped is still that of

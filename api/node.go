@@ -26,6 +26,7 @@ type Node struct {
 	// SilentSinceMillis is when the last heartbeat came, if the node has missed heartbeats since. It
 	// gets no containers until it is heard again.
 	SilentSinceMillis int64      `json:"silent_since_ms,omitempty"`
+	LastHeardMillis   int64      `json:"last_heard_ms,omitempty"` // when the last heartbeat came; only in the state LOST
 	Version           string     `json:"version,omitempty"`
 	Total             Resource   `json:"total"` // zero if unknown, as of a node that must register again
 	Used              Resource   `json:"used"`

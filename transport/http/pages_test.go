@@ -223,6 +223,14 @@ func TestOverviewLostNodes(t *testing.T) {
 	if strings.Contains(body, "rmd dev") {
 		t.Error("the overview speaks to who has no nodes yet")
 	}
+	var list api.Nodes
+	b.into(http.StatusOK, &list, "GET", "/v1/nodes?state=LOST", "")
+	if len(list.Nodes) != 3 || list.Nodes[0].LastHeardMillis != clusterTime {
+		t.Errorf("lost nodes %+v, want 3 that were last heard at %d", list.Nodes, clusterTime)
+	}
+	if page := b.ask("GET", "/ui/nodes/sim:1", "").Body.String(); !strings.Contains(page, "last heard at <time") {
+		t.Error("the page of a lost node does not say when it was heard")
+	}
 	for _, found := range checkHTML(body) {
 		t.Errorf("HTML of the page: %s", found)
 	}

@@ -108,6 +108,9 @@ func (v *View) Node(n *state.Node) api.Node {
 			d.Report = "the lists of hosts include it; it never registered"
 		}
 	}
+	if n.State == yarn.NodeLost {
+		d.LastHeardMillis = n.HeardMillis(v.NowMillis)
+	}
 	d.Drain = v.drain(n)
 	return d
 }

@@ -397,7 +397,7 @@ func TestRefusalsNameTheReplica(t *testing.T) {
 		{"stale", "queue stop root.batch --yes", exitcode.NotAllowed,
 			[]string{"UNAUTHENTICATED: replica rm4 at ", "no leader is known"}},
 		{"stale empty", "app list --timeout 2s", exitcode.NoLeader,
-			[]string{"no replica leads now; waiting, at most 2s; --stale shows what a replica knew last:\n", "NO_LEADER: replica rm4 at "}},
+			[]string{"no leader is known; waiting, at most 2s; --stale shows what a replica knew last:\n", "NO_LEADER: replica rm4 at "}},
 		{"frozen", "app list --timeout 2s", exitcode.TimedOut, []string{"TIMED_OUT"}},
 	} {
 		var addrs []string

@@ -151,6 +151,7 @@ func Node(n *api.Node, kinds []string) (r Row) {
 	r.text("version", n.Version)
 	r.time("registered", n.RegisteredMillis)
 	r.time("silent since", n.SilentSinceMillis)
+	r.time("last heard", n.LastHeardMillis)
 	r.text("report", n.Report)
 	return r
 }

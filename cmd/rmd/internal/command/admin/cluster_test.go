@@ -33,8 +33,11 @@ func TestVerdictTellsMore(t *testing.T) {
 			Warnings: []string{"rm1: it has read another file"}}},
 		"healthy   no leader": {Verdict: api.Verdict{Status: "healthy"},
 			Totals: api.Totals{Nodes: 2, UsableNodes: 2, DrainingNodes: 1}},
-		"healthy, but no node takes containers   ": {Verdict: api.Verdict{Status: "healthy"},
+		"healthy, but no node takes containers   ": {Leader: "rm1", Verdict: api.Verdict{Status: "healthy"},
 			Totals: api.Totals{Nodes: 2, UsableNodes: 1, DrainingNodes: 1}},
+		"degraded, and no node takes containers   ": {Leader: "rm1", Verdict: api.Verdict{Status: "degraded"},
+			Totals: api.Totals{Nodes: 2}},
+		"no-leader   ": {Verdict: api.Verdict{Status: "no-leader"}, Totals: api.Totals{Nodes: 2}},
 	} {
 		if line := verdictLine(d); !strings.Contains(line, want) {
 			t.Errorf("%+v: %q does not say %q", d, line, want)

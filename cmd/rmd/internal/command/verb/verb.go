@@ -172,7 +172,7 @@ func (c *Call) ClientOf(addrs []string) (*client.Client, error) {
 		if flagNamed(c.Command.Flags, "yes") == nil && !cfg.Stale { // it reads
 			hint = "; --stale shows what a replica knew last"
 		}
-		lines := []string{fmt.Sprintf("no replica leads now; waiting, at most %s%s:", cfg.Timeout, hint)}
+		lines := []string{fmt.Sprintf("no leader is known; waiting, at most %s%s:", cfg.Timeout, hint)}
 		for _, s := range all {
 			lines = append(lines, s.String())
 		}

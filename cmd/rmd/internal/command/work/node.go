@@ -157,6 +157,9 @@ func nodeFacts(d api.Placement) []output.Fact {
 		{Name: "registered", Value: output.Time(n.RegisteredMillis)},
 		{Name: "report", Value: n.Report},
 	}
+	if n.LastHeardMillis > 0 {
+		facts = append(facts, output.Fact{Name: "last heard", Value: output.Time(n.LastHeardMillis)})
+	}
 	if n.DeadlineMillis > 0 {
 		facts = append(facts, output.Fact{Name: "drain until", Value: output.Time(n.DeadlineMillis) +
 			" at most; then its containers end and it is decommissioned"})
