@@ -189,6 +189,10 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 		v.limitOf("AM share of queue"+of, amUsed, limit, a.AM, slices.Contains(limits, scheduler.AMLimitQueue)),
 		v.limitOf("AM share of user"+of, userUsed, userLimit, a.AM, slices.Contains(limits, scheduler.AMLimitUser)),
 	}
+	if !v.cfg.Calculator.AnyAboveZero(v.st.Meta.Cluster) { // then all limits are 0
+		x.because(scheduler.NoNodes, "the cluster has no node in use%s; it is activated when one registers", v.lost())
+		return
+	}
 	reason := scheduler.NoReason
 	if len(limits) > 0 {
 		reason = limits[0]
@@ -201,10 +205,6 @@ func (v view) explainActivation(x *Explanation, slot state.AppSlot, a *state.App
 		x.because(reason, "its AM needs %s; the AMs of user %s use %s of %s%s; with it %s", v.cfg.Kinds.Format(a.AM),
 			v.st.Names.Text(a.User), v.cfg.Kinds.Format(userUsed), v.cfg.Kinds.Format(userLimit), of, x.Limits[1].Over)
 	case scheduler.NoReason:
-		if !v.cfg.Calculator.AnyAboveZero(v.st.Meta.Cluster) {
-			x.because(scheduler.NoNodes, "the cluster has no node in use%s; it is activated when one registers", v.lost())
-			return
-		}
 		if v.sched.ActivatedNext(i) != slot {
 			x.because(scheduler.BehindFIFO, "%s in %s, and no limit blocks it", ahead(x.Position-1), leaf.Path)
 			return

@@ -263,6 +263,12 @@ app app1 user=u1 am=1G`},
 		{reason: scheduler.NoNodes, app: "app1", remedy: "node add n1 8G\nhb n1 quiet", setup: `
 conf queues=(a:100)
 app app1 user=u1 am=1G`},
+		{reason: scheduler.NoNodes, app: "app1", remedy: "node add n1 8G\nnode add n2 8G\nhb n1 n2 n1 n2 quiet", setup: `
+conf queues=(a:100)
+node add n0 8G
+app app0 user=u1 am=1G
+node lose n0
+app app1 user=u1 am=1G`},
 		{reason: scheduler.OwnPartitionFirst, app: "app1",
 			text:  "it asks 1 GiB · 1 vc: 1 node has room and a label that it does not ask for; it may use such nodes after 3 missed offers, and has missed 0 so far",
 			still: "hb n2 n3 quiet", remedy: "hb n1 n1 quiet", setup: `
