@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"hash/fnv"
 	"html/template"
 	"io"
 	"net/http"
@@ -311,14 +310,8 @@ func (u *UI) draw(q *query, p page, stand pagecache.Standing) (*pagecache.Page, 
 	if err != nil {
 		return nil, err
 	}
-	return &pagecache.Page{Index: q.v.Index, Standing: stand, At: at, HTML: html, Title: q.title, Tag: tagOf(html),
+	return &pagecache.Page{Index: q.v.Index, Standing: stand, At: at, HTML: html, Title: q.title, Tag: pagecache.TagOf(html),
 		Refresh: q.refresh, Lacks: q.lacks, Waited: q.waited}, nil
-}
-
-func tagOf(b []byte) string {
-	h := fnv.New64a()
-	_, _ = h.Write(b)
-	return `"` + strconv.FormatUint(h.Sum64(), 16) + `"`
 }
 
 // render executes the main template of a page.

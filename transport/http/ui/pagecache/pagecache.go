@@ -3,6 +3,8 @@
 package pagecache
 
 import (
+	"hash/fnv"
+	"strconv"
 	"sync"
 	"time"
 
@@ -33,6 +35,13 @@ type Standing struct {
 	Term         uint64
 	Rerun        *api.Rerun
 	Version      uint64 // of the configuration
+}
+
+// TagOf returns the entity tag of the HTML of a page.
+func TagOf(html []byte) string {
+	h := fnv.New64a()
+	_, _ = h.Write(html)
+	return `"` + strconv.FormatUint(h.Sum64(), 16) + `"`
 }
 
 // Serves reports whether a page is current.
