@@ -125,11 +125,12 @@ type Failover struct {
 	Elections int     `json:"elections,omitempty"` // of an interruption: how many it took, if more than one
 }
 
-// failoversApart is how many milliseconds a leader leads between two interruptions. One that loses its
-// leadership earlier has not ended the first one.
+// failoversApart is how many milliseconds a leader leads between two interruptions if it decides nothing.
+// One that loses its leadership earlier has not ended the first one.
 const failoversApart = 5000
 
-// After returns the interruption that ends with f, if before was the last one until then.
+// After returns the interruption that ends with f, if before was the last one until then and nothing was
+// decided since.
 func (f Failover) After(before *Failover) Failover {
 	if before == nil || float64(f.AtMillis-before.AtMillis)-f.Millis >= failoversApart {
 		return f

@@ -19,7 +19,8 @@ func (r *Replica) follow(changes <-chan cluster.Leadership) {
 	for l := range changes {
 		r.tracker.Set(l)
 		r.mu.Lock()
-		f := r.failover.follow(l, time.Now())
+		_, decided := r.machine.Applied()
+		f := r.failover.follow(l, decided, time.Now())
 		r.mu.Unlock()
 		if f != nil {
 			r.log.Info("new leader", "leader", f.NewLeader, "term", f.Term, "without_leader_ms", fmt.Sprintf("%.1f", f.Millis),
@@ -78,14 +79,17 @@ type failoverClock struct {
 	lost  time.Time
 	last  *api.Failover  // the whole last interruption
 	seen  []api.Failover // the last failoversKept, oldest first
+	ended bool           // the leader after it decided something
 	led   uint64         // the last term that this replica leads or led
 	since time.Time      // since when
 }
 
-func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failover {
+// follow takes a change of the leadership, and the term of the last decision.
+func (f *failoverClock) follow(l cluster.Leadership, decided uint64, now time.Time) *api.Failover {
 	if l.IsLeader && l.Term != f.led {
 		f.led, f.since = l.Term, now
 	}
+	f.ended = f.ended || f.last != nil && f.last.Term == decided
 	switch {
 	case l.LeaderID == "":
 		if f.lost.IsZero() {
@@ -104,8 +108,11 @@ func (f *failoverClock) follow(l cluster.Leadership, now time.Time) *api.Failove
 	if first {
 		return nil
 	}
-	last := out.After(f.last)
-	f.last = &last
+	last := *out
+	if !f.ended {
+		last = out.After(f.last)
+	}
+	f.last, f.ended = &last, false
 	if len(f.seen) == failoversKept {
 		f.seen = slices.Delete(f.seen, 0, 1)
 	}

@@ -13,15 +13,15 @@ import (
 func TestFailoversAreRemembered(t *testing.T) {
 	var f failoverClock
 	now := time.UnixMilli(1_780_000_000_000)
-	if f.follow(cluster.Leadership{LeaderID: "rm0", Term: 1}, now) != nil || len(f.seen) != 0 {
+	if f.follow(cluster.Leadership{LeaderID: "rm0", Term: 1}, 0, now) != nil || len(f.seen) != 0 {
 		t.Fatal("the first leader a replica hears of is no failover")
 	}
 	const all = failoversKept + 4
 	for i := 1; i <= all; i++ {
 		now = now.Add(time.Minute)
-		f.follow(cluster.Leadership{}, now)
+		f.follow(cluster.Leadership{}, 0, now)
 		now = now.Add(200 * time.Millisecond)
-		f.follow(cluster.Leadership{LeaderID: fmt.Sprintf("rm%d", i%3), Term: uint64(i + 1)}, now)
+		f.follow(cluster.Leadership{LeaderID: fmt.Sprintf("rm%d", i%3), Term: uint64(i + 1)}, 0, now)
 	}
 	if len(f.seen) != failoversKept {
 		t.Fatalf("%d are kept", len(f.seen))
@@ -37,18 +37,19 @@ func TestFailoversAreRemembered(t *testing.T) {
 }
 
 // TestFailoversInARow checks that the last failover is the whole interruption if a leader steps down
-// soon after its election, and that each election is remembered.
+// soon after its election and has decided nothing, and that each election is remembered.
 func TestFailoversInARow(t *testing.T) {
 	for _, c := range []struct {
 		led       time.Duration // between the two elections
+		decided   uint64        // the term of the last decision
 		elections int
 		millis    float64
-	}{{400 * time.Millisecond, 2, 25_224}, {time.Minute, 0, 772}} {
+	}{{400 * time.Millisecond, 5, 2, 25_224}, {400 * time.Millisecond, 6, 0, 772}, {time.Minute, 5, 0, 772}} {
 		var f failoverClock
 		now := time.UnixMilli(1_780_000_000_000)
 		tell := func(after time.Duration, leader string, term uint64) {
 			now = now.Add(after)
-			f.follow(cluster.Leadership{LeaderID: leader, Term: term}, now)
+			f.follow(cluster.Leadership{LeaderID: leader, Term: term}, c.decided, now)
 		}
 		tell(0, "rm1", 5)
 		tell(time.Hour, "", 5)
@@ -72,7 +73,7 @@ func TestLedSince(t *testing.T) {
 		here      bool
 		at, since int64
 	}{{1, true, 1000, 1000}, {1, true, 2000, 1000}, {3, true, 3000, 3000}, {4, false, 4000, 3000}} {
-		f.follow(cluster.Leadership{LeaderID: "rm1", Term: c.term, IsLeader: c.here}, time.UnixMilli(c.at))
+		f.follow(cluster.Leadership{LeaderID: "rm1", Term: c.term, IsLeader: c.here}, 0, time.UnixMilli(c.at))
 		if got := f.since.UnixMilli(); got != c.since {
 			t.Errorf("at %d, in term %d: since %d, want %d", c.at, c.term, got, c.since)
 		}
