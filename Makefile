@@ -215,8 +215,8 @@ guides: ## the guides for operators word by word, on machines of namespaces (nee
 	$(GO) test -tags interop -count=1 -v -timeout 30m -run '$(RUN)' ./interop/guides
 
 SUITES ?= .
-hadoop-tests: build ## Hadoop's own client tests on rmd, quiet and with leaders killed (needs a JDK 17 and Maven); SUITES=TestNMClient MODE=quiet for a part
-	RMD_HADOOP_TESTS='$(SUITES)' RMD_HADOOP_MODE=$(MODE) RMD_INTEROP_BIN=$(CURDIR)/$(BIN) $(GO) test -tags interop -count=1 -v -timeout 8h -run TestHadoop ./interop/hadooptests
+hadoop-tests: build ## Hadoop's own client tests on rmd, quiet and with leaders killed (needs a JDK 17 and Maven); SUITES=TestNMClient MODE=quiet for a part, HADOOP=3.5.0 for those of another version
+	RMD_INTEROP_HADOOP=$(HADOOP) RMD_HADOOP_TESTS='$(SUITES)' RMD_HADOOP_MODE=$(MODE) RMD_INTEROP_BIN=$(CURDIR)/$(BIN) $(GO) test -tags interop -count=1 -v -timeout 8h -run TestHadoop ./interop/hadooptests
 
 browser: build ## the pages in a real browser (needs Chromium; with a ticket also MIT's KDC)
 	RMD_BROWSER=1 $(GO) test -tags browser -count=1 -timeout 15m -run TestBrowser ./cmd/rmd

@@ -79,8 +79,14 @@ public final class Run implements TestExecutionListener {
   }
 
   private static String name(TestIdentifier id) {
-    String in = id.getSource().filter(s -> s instanceof MethodSource).map(s -> ((MethodSource) s).getClassName()).orElse("");
-    return (in.isEmpty() ? "" : in.substring(in.lastIndexOf('.') + 1) + "#") + id.getDisplayName().replace("()", "");
+    String shown = id.getDisplayName().replace("()", "");
+    MethodSource of = id.getSource().filter(s -> s instanceof MethodSource).map(s -> (MethodSource) s).orElse(null);
+    if (of == null) {
+      return shown;
+    }
+    String in = of.getClassName();
+    // Of a test with parameters, JUnit 5 shows the parameters alone.
+    return in.substring(in.lastIndexOf('.') + 1) + "#" + (shown.startsWith("[") ? of.getMethodName() : "") + shown;
   }
 
   private void line(String status, TestIdentifier id, String what) {
