@@ -175,10 +175,22 @@ func (f *portsFuzzer) delegated() (ipc.Target, error) {
 }
 
 // unmanaged returns the caller that is the AM of a new application. Requests among the random ones
-// end it.
+// end it, also before it has registered.
 func (f *portsFuzzer) unmanaged() (ipc.Target, error) {
-	m := f.registered(0, "ann@TEST", "a")
-	return ipc.Target{Address: f.at[f.all[0]].scheduler, Protocol: masterProtocol, Token: m.token}, nil
+	for {
+		m := f.submitted(0, "ann@TEST", "a")
+		if m == nil {
+			continue
+		}
+		err := m.call("registerApplicationMaster",
+			&proto.RegisterApplicationMasterRequestProto{Host: new("am"), RpcPort: new(int32(-1))},
+			&proto.RegisterApplicationMasterResponseProto{})
+		var refused *ipc.RemoteError
+		if errors.As(err, &refused) && strings.Contains(refused.Class, "ApplicationAttemptNotFound") {
+			continue
+		}
+		return ipc.Target{Address: f.at[f.all[0]].scheduler, Protocol: masterProtocol, Token: m.token}, err
+	}
 }
 
 // count returns the counter of a kind of message.

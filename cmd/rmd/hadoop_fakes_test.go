@@ -402,6 +402,16 @@ type master struct {
 // there.
 func (h *hadoopCluster) submit(at int, user, queue string) *master {
 	h.t.Helper()
+	m := h.submitted(at, user, queue)
+	if m == nil {
+		h.t.Fatal("the application has ended before its AM had a token")
+	}
+	return m
+}
+
+// submitted is submit for an application that others may kill. Then it returns nil.
+func (h *hadoopCluster) submitted(at int, user, queue string) *master {
+	h.t.Helper()
 	address := h.at[h.all[at]].client
 	var fresh proto.GetNewApplicationResponseProto
 	h.must(address, clientProtocol, user, "getNewApplication", &proto.GetNewApplicationRequestProto{}, &fresh)
@@ -415,8 +425,12 @@ func (h *hadoopCluster) submit(at int, user, queue string) *master {
 	h.await("the AM's token", patience, func() bool {
 		h.must(address, clientProtocol, user, "getApplicationReport",
 			&proto.GetApplicationReportRequestProto{ApplicationId: fresh.GetApplicationId()}, &out)
-		return out.GetApplicationReport().GetAmRmToken() != nil
+		return out.GetApplicationReport().GetAmRmToken() != nil ||
+			out.GetApplicationReport().GetYarnApplicationState() == proto.YarnApplicationStateProto_KILLED
 	})
+	if out.GetApplicationReport().GetAmRmToken() == nil {
+		return nil
+	}
 	id, err := wire.AttemptID(out.GetApplicationReport().GetCurrentApplicationAttemptId())
 	if err != nil {
 		h.t.Fatal(err)
