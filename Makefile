@@ -38,7 +38,7 @@ dev: ## build bin/rmd alone, and run a whole cluster with it
 
 # The compiler takes half of the time. It and the tests collect garbage seldom while memory is left.
 test: export GOGC ?= 1600
-test: export GOMEMLIMIT ?= 1GiB
+test: export GOMEMLIMIT ?= 3GiB
 test: ## run the tests (under 10 minutes)
 	$(GOTEST) -parallel 6 -timeout 10m $(SLOWEST) $(PKGS)
 
