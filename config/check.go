@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"net"
 	"slices"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 	"rmd/cluster"
 	"rmd/cluster/timers"
 	"rmd/internal/descriptors"
-	"rmd/internal/hadoopconf"
 	"rmd/transport/hadoop"
 	httpserver "rmd/transport/http"
 )
@@ -256,12 +254,8 @@ func (l *loader) checkHadoopPorts() {
 	if l.hadoop == nil || !l.cfg.HadoopPorts {
 		return
 	}
-	_, err := hadoop.AddressesOf(l.hadoop, l.cfg.ID)
-	var many *hadoopconf.Error
-	if errors.As(err, &many) {
-		for _, f := range many.Faults {
-			l.fault(Origin{Kind: "hadoop", Name: f.File, Line: f.Line}, "", "%s", f.What)
-		}
+	if _, err := hadoop.AddressesOf(l.hadoop, l.cfg.ID); err != nil {
+		l.hadoopFault(err)
 	}
 }
 

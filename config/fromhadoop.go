@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -35,14 +36,7 @@ func (l *loader) readHadoop(src Source) {
 	}
 	conf, err := hadoopconf.ReadDir(l.cfg.HadoopConfDir)
 	if err != nil {
-		at := l.origin["hadoop.conf_dir"]
-		if many, ok := err.(*hadoopconf.Error); ok {
-			for _, f := range many.Faults {
-				l.fault(Origin{Kind: "hadoop", Name: f.File, Line: f.Line}, "", "%s", f.What)
-			}
-			return
-		}
-		l.fault(at, "", "hadoop.conf_dir: %v", err)
+		l.hadoopFault(err)
 		return
 	}
 	l.hadoop = conf
@@ -60,6 +54,18 @@ func (l *loader) readHadoop(src Source) {
 	}
 	if l.cfg.TLS.On() {
 		l.setFromHadoop("http.listen_tls", l.perReplica("yarn.resourcemanager.webapp.https.address"))
+	}
+}
+
+// hadoopFault reports an error of Hadoop's files, with the place of each fault if it says them.
+func (l *loader) hadoopFault(err error) {
+	var many *hadoopconf.Error
+	if !errors.As(err, &many) {
+		l.fault(l.origin["hadoop.conf_dir"], "", "hadoop.conf_dir: %v", err)
+		return
+	}
+	for _, f := range many.Faults {
+		l.fault(Origin{Kind: "hadoop", Name: f.File, Line: f.Line}, "", "%s", f.What)
 	}
 }
 

@@ -182,9 +182,7 @@ func (f *portsFuzzer) unmanaged() (ipc.Target, error) {
 		if m == nil {
 			continue
 		}
-		err := m.call("registerApplicationMaster",
-			&proto.RegisterApplicationMasterRequestProto{Host: new("am"), RpcPort: new(int32(-1))},
-			&proto.RegisterApplicationMasterResponseProto{})
+		err := m.register()
 		var refused *ipc.RemoteError
 		if errors.As(err, &refused) && strings.Contains(refused.Class, "ApplicationAttemptNotFound") {
 			continue

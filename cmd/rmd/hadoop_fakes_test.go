@@ -449,12 +449,16 @@ func (h *hadoopCluster) registered(at int, user, queue string, nodes ...*nodeMan
 	for _, n := range nodes {
 		m.nodes[n.id.GetHost()] = n
 	}
-	var out proto.RegisterApplicationMasterResponseProto
-	if err := m.call("registerApplicationMaster",
-		&proto.RegisterApplicationMasterRequestProto{Host: new("am"), RpcPort: new(int32(-1))}, &out); err != nil {
+	if err := m.register(); err != nil {
 		h.t.Fatal(err)
 	}
 	return m
+}
+
+func (m *master) register() error {
+	return m.call("registerApplicationMaster",
+		&proto.RegisterApplicationMasterRequestProto{Host: new("am"), RpcPort: new(int32(-1))},
+		&proto.RegisterApplicationMasterResponseProto{})
 }
 
 // wants returns an ask. If host is not empty, only that node is allowed.
