@@ -13,7 +13,7 @@ import (
 // Families are the optional features of a history. Without them it has one queue and asks for "*".
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
 	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights",
-	"parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates"}
+	"parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates", "drains"}
 
 // Inside is a family of histories with rounds of preemption: applications also take from others of
 // their queue.
@@ -159,7 +159,7 @@ func (g *generator) action() error {
 	}
 	choices := []choice{
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
-		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {3, "sizes", g.resizeNode},
+		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {2, "drains", g.drain}, {3, "sizes", g.resizeNode},
 		{2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
 		{20, "preemption", func() error { return g.step("preempt") }},
@@ -224,6 +224,17 @@ func (g *generator) lose() error { return g.step("lose %s", pick(g, g.hosts)) }
 
 func (g *generator) health() error {
 	return g.step("%s %s", pick(g, []string{"sick", "well", "well"}), pick(g, g.hosts))
+}
+
+func (g *generator) drain() error {
+	if g.absolute { // see "guarantees that do not fit" on the differences page
+		return g.beat()
+	}
+	host := pick(g, g.hosts)
+	if g.p.racks[host] != "" && g.p.draining(host) {
+		return g.step("back %s", host)
+	}
+	return g.step("drain %s", host)
 }
 
 func (g *generator) resizeNode() error { return g.step("size %s %s", pick(g, g.hosts), g.nodeSize()) }

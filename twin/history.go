@@ -15,6 +15,8 @@ import (
 //	lose HOST                       a node is lost
 //	size HOST SIZE                  an administrator changes a node's total
 //	sick HOST, well HOST            a node reports that it is unhealthy, or healthy again
+//	drain HOST                      a node is to leave when its containers have ended
+//	back HOST                       a draining node stays; nothing if a container there is not running
 //	beat HOST [run=C,…] [done=C,…]  a heartbeat: the node runs containers, others have ended
 //	eager                           before start: rmd runs in eager mode, and only amounts are compared
 //	done C                          a container ends, wherever it runs

@@ -24,8 +24,9 @@ type Planner struct {
 	st     *state.State
 	now    int64
 	props  map[string]string
-	racks  map[string]string // racks of the current nodes, by name
-	sick   map[string]string // racks of the nodes that report that they are unhealthy
+	racks  map[string]string        // racks of the current nodes, by name
+	sick   map[string]string        // racks of the nodes that report that they are unhealthy
+	totals map[string]yarn.Resource // with which the nodes registered
 	apps   map[uint32]*application
 	eager  bool            // rmd's eager mode; only the amounts at rest are observed
 	labels map[string]bool // labels of the history so far; false if removed
@@ -42,7 +43,7 @@ type application struct {
 
 // NewPlanner returns a Planner for a new history.
 func NewPlanner() *Planner {
-	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, sick: map[string]string{},
+	return &Planner{now: 1000, props: map[string]string{}, racks: map[string]string{}, sick: map[string]string{}, totals: map[string]yarn.Resource{},
 		apps: map[uint32]*application{}, labels: map[string]bool{}}
 }
 
@@ -182,7 +183,11 @@ func (p *Planner) act(s Step) (result string) {
 	case "node":
 		if host := word(s, 1); p.racks[host] == "" && p.sick[host] == "" {
 			p.racks[host] = word(s, 2)
-			p.must(&input.RegisterNode{ID: nodeID(host), Rack: word(s, 2), Total: size(word(s, 3))})
+			if slot := p.st.Nodes.Find(nodeID(host)); slot != 0 && p.st.Nodes.Get(slot).State == yarn.NodeDecommissioned {
+				p.must(&input.DrainNode{ID: nodeID(host), Back: true})
+			}
+			p.totals[host] = size(word(s, 3))
+			p.must(&input.RegisterNode{ID: nodeID(host), Rack: word(s, 2), Total: p.totals[host]})
 		}
 	case "lose":
 		if host := word(s, 1); p.racks[host] != "" {
@@ -191,8 +196,14 @@ func (p *Planner) act(s Step) (result string) {
 		}
 	case "sick", "well":
 		p.health(s)
+	case "drain":
+		if host := word(s, 1); p.racks[host] != "" && !p.draining(host) {
+			p.must(&input.DrainNode{ID: nodeID(host)})
+		}
+	case "back":
+		p.takeBack(word(s, 1))
 	case "size":
-		if host := word(s, 1); p.racks[host] != "" {
+		if host := word(s, 1); p.racks[host] != "" && !p.draining(host) {
 			p.must(&input.SetNodeResource{ID: nodeID(host), Total: size(word(s, 2))})
 		}
 	case "beat":
@@ -237,11 +248,33 @@ func (p *Planner) health(s Step) {
 	if s[0] == "well" {
 		from, to = to, from
 	}
-	if name := word(s, 1); from[name] != "" {
+	if name := word(s, 1); from[name] != "" && !p.draining(name) {
 		to[name] = from[name]
 		delete(from, name)
 		p.must(&input.NodeHeartbeat{ID: nodeID(name), Unhealthy: s[0] == "sick"})
 	}
+}
+
+func (p *Planner) draining(name string) bool {
+	return p.st.Nodes.Get(p.st.Nodes.Find(nodeID(name))).State == yarn.NodeDecommissioning
+}
+
+// takeBack lets a draining node stay, which then registers again with all that runs there.
+func (p *Planner) takeBack(name string) {
+	if p.racks[name] == "" || !p.draining(name) {
+		return
+	}
+	node := p.st.Nodes.Get(p.st.Nodes.Find(nodeID(name)))
+	in := &input.RegisterNode{ID: node.ID, Rack: node.Rack, Total: p.totals[name]}
+	for _, c := range p.st.Containers.On(node) {
+		if yarnState(c) != yarn.ContainerRunning {
+			return
+		}
+		in.Containers = append(in.Containers, input.ContainerStatus{Container: p.st.Apps.ContainerID(c),
+			State: yarn.ContainerRunning})
+	}
+	p.must(&input.DrainNode{ID: node.ID, Back: true})
+	p.must(in)
 }
 
 // label changes labels, or those of hosts.
@@ -351,6 +384,9 @@ func (p *Planner) beat(s Step) {
 	// YARN processes started containers before ended ones.
 	slices.SortStableFunc(in.Statuses, func(a, b input.ContainerStatus) int { return cmp.Compare(a.State, b.State) })
 	p.must(in)
+	if p.st.Nodes.Get(node).State == yarn.NodeDecommissioned { // its drain has ended
+		delete(p.racks, host)
+	}
 }
 
 func (p *Planner) submit(s Step) string {

@@ -78,6 +78,7 @@ func (ns *Nodes) finishDrain(slot state.NodeSlot) {
 		ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned, Report: n.Report})
 	case n.Total != n.Allocated:
 		ns.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: n.Allocated})
+		ns.sched.ActivateAll() // a limit may leave more room in the kind that counts now
 	}
 }
 

@@ -10,6 +10,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
@@ -47,6 +48,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptS
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerEventType;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ClusterNodeTracker;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdateContext;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ContainerUpdates;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
@@ -61,6 +63,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Abstract
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.PendingAsk;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAttemptAddedSchedulerEvent;
@@ -114,6 +117,8 @@ public final class Twin {
   private String result;
   /** eager is true if only the amounts at rest are compared, with those of rmd's eager mode. */
   private boolean eager;
+  /** drained is true after a node began to drain. */
+  private boolean drained;
   private final List<String> intended = new ArrayList<>();
 
   public static void main(String[] args) throws Exception {
@@ -196,6 +201,9 @@ public final class Twin {
     TwinMisses misses = new TwinMisses(this);
     act(w);
     context.later();
+    if (drained) {
+      largest();
+    }
     unmanaged();
     deriveLimits();
     activeUsers();
@@ -364,6 +372,12 @@ public final class Twin {
       case "well":
         well(w[1]);
         break;
+      case "drain":
+        drain(w[1]);
+        break;
+      case "back":
+        back(w[1]);
+        break;
       case "size":
         size(w[1], resource(w[2]));
         break;
@@ -449,8 +463,8 @@ public final class Twin {
 
   private void sick(String host) {
     TwinContext.Node n = nodes.get(host);
-    lose(host);
-    if (n != null) {
+    if (n != null && !n.draining()) {
+      lose(host);
       sick.put(host, n);
     }
   }
@@ -462,6 +476,38 @@ public final class Twin {
       context.getRMNodes().put(n.id, n.face);
       cs.handle(new NodeAddedSchedulerEvent(n.face));
     }
+  }
+
+  /** drain starts the drain of a node. Its heartbeats then lower its total to what it uses. */
+  private void drain(String host) {
+    TwinContext.Node n = nodes.get(host);
+    if (n == null || n.draining()) {
+      return;
+    }
+    n.whole = n.total;
+    drained = true;
+    RMContainer held = cs.getNode(n.id).getReservedContainer();
+    if (held != null) {
+      cancel("reserved when the drain begins", held);
+    }
+  }
+
+  /** back ends the drain of a node, unless it has containers that have not started or have ended. */
+  private void back(String host) throws IllegalAccessException {
+    TwinContext.Node n = nodes.get(host);
+    if (n == null || !n.draining()) {
+      return;
+    }
+    for (ContainerId id : launched(cs.getNode(n.id)).keySet()) {
+      RMContainer c = cs.getRMContainer(id);
+      if (c == null || c.getState() != RMContainerState.RUNNING) {
+        return;
+      }
+    }
+    n.total = n.whole;
+    n.whole = null;
+    cs.handle(new NodeResourceUpdateSchedulerEvent(n.face, ResourceOption.newInstance(n.total, -1)));
+    announceLabels();
   }
 
   /**
@@ -482,7 +528,7 @@ public final class Twin {
    */
   private void size(String host, Resource total) throws IllegalAccessException {
     TwinContext.Node n = nodes.get(host);
-    if (n == null) {
+    if (n == null || n.draining()) {
       return;
     }
     n.total = total;
@@ -589,6 +635,28 @@ public final class Twin {
     return (Map<ContainerId, Object>) LAUNCHED.get(node);
   }
 
+  /**
+   * largest limits the largest container by the nodes that do not drain. In YARN a draining node
+   * counts with what it uses.
+   */
+  private void largest() throws ReflectiveOperationException {
+    boolean any = false;
+    long[] most = (long[]) MOST.get(cs.getNodeTracker());
+    Arrays.fill(most, -1);
+    for (TwinContext.Node n : nodes.values()) {
+      for (int i = 0; i < most.length && !n.draining(); i++) {
+        any = true;
+        most[i] = Math.max(most[i], n.total.getResources()[i].getValue());
+      }
+    }
+    REPORTED.set(cs.getNodeTracker(), any);
+    if (nodes.values().stream().anyMatch(TwinContext.Node::draining)) {
+      intended("largest container");
+    }
+  }
+
+  private static final Field MOST = field(ClusterNodeTracker.class, "maxAllocation");
+  private static final Field REPORTED = field(ClusterNodeTracker.class, "reportedMaxAllocation");
   private static final Field LAUNCHED = field(SchedulerNode.class, "launchedContainers");
 
   /**
@@ -622,8 +690,19 @@ public final class Twin {
       dropIncreases(s, ending);
     }
     offered = cs.getNode(n.id).getPartition();
+    context.drains = n.draining();
     cs.handle(new NodeUpdateSchedulerEvent(n.face));
+    context.drains = false;
     offered = TwinLabels.NONE;
+    if (n.draining()) {
+      if (!n.total.equals(cs.getNode(n.id).getTotalResource())) {
+        intended("nothing starts on a draining node");
+      }
+      announceLabels();
+      if (launched(cs.getNode(n.id)).isEmpty()) {
+        lose(w[1]);
+      }
+    }
     apps.values().forEach(this::reorder); // YARN does not reorder when a reservation is fulfilled
   }
 
@@ -806,6 +885,7 @@ public final class Twin {
     AllocateRequest request = AllocateRequest.newBuilder().updateRequests(updates).build();
     call(a, asks, releases, add, remove, RMServerUtils.validateAndSplitUpdateResourceRequests(context, request,
         cs.getMaximumResourceCapability(a.queue), new ArrayList<>()));
+    increaseChanged(s);
     blacklisted(s);
   }
 
@@ -851,6 +931,17 @@ public final class Twin {
   private void cancel(String name, RMContainer held) {
     intended.add(name);
     cs.killReservedContainer(held);
+  }
+
+  /** increaseChanged cancels the reservations for increases that an AM has changed since. */
+  private void increaseChanged(FiCaSchedulerApp s) {
+    for (RMContainer held : s.getReservedContainers()) {
+      SchedulerRequestKey key = held.getReservedSchedulerKey();
+      PendingAsk ask = s.getPendingAsk(key, ResourceRequest.ANY);
+      if (key.getContainerToUpdate() != null && ask.getCount() > 0 && !ask.getPerAllocationResource().equals(held.getReservedResource())) {
+        cancel("size changed", held);
+      }
+    }
   }
 
   private void sizeChanged(FiCaSchedulerApp s, List<ResourceRequest> asks) {

@@ -30,6 +30,7 @@ import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.NodeState;
 import org.apache.hadoop.yarn.api.records.Priority;
 import org.apache.hadoop.yarn.api.records.Resource;
+import org.apache.hadoop.yarn.api.records.ResourceOption;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.api.records.Token;
 import org.apache.hadoop.yarn.event.Dispatcher;
@@ -50,10 +51,12 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmapp.attempt.RMAppAttemptM
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.AllocationExpirationInfo;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.ContainerAllocationExpirer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNode;
+import org.apache.hadoop.yarn.server.resourcemanager.rmnode.RMNodeResourceUpdateEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.rmnode.UpdatedContainerInfo;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.constraint.AllocationTagsManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeLabelsUpdateSchedulerEvent;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeResourceUpdateSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.SchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.security.NMTokenSecretManagerInRM;
 import org.apache.hadoop.yarn.server.resourcemanager.security.RMContainerTokenSecretManager;
@@ -71,6 +74,8 @@ final class TwinContext extends RMContextImpl {
   private final ContainerAllocationExpirer expirer;
   /** rejected is set to true when the scheduler rejects an application. The caller resets it. */
   boolean rejected;
+  /** drains is true while a draining node sends its heartbeat. */
+  boolean drains;
   private final Queue<SchedulerEvent> news = new ArrayDeque<>();
 
   TwinContext(Configuration conf) throws Exception {
@@ -95,6 +100,17 @@ final class TwinContext extends RMContextImpl {
     scheduler.init(conf);
   }
 
+  /** Nothing is allocated while a draining node sends its heartbeat. */
+  @Override
+  public boolean isSchedulerReadyForAllocatingContainers() {
+    return !drains;
+  }
+
+  @Override
+  public boolean isWorkPreservingRecoveryEnabled() {
+    return drains || super.isWorkPreservingRecoveryEnabled();
+  }
+
   @Override
   public Dispatcher getDispatcher() {
     return events;
@@ -116,8 +132,8 @@ final class TwinContext extends RMContextImpl {
   }
 
   /**
-   * later delivers updates of node labels to the scheduler. Hadoop's dispatcher would deliver them
-   * after the event that causes them.
+   * later delivers updates of node labels and totals to the scheduler. Hadoop's dispatcher would
+   * deliver them after the event that causes them.
    */
   void later() {
     while (!news.isEmpty()) {
@@ -126,7 +142,7 @@ final class TwinContext extends RMContextImpl {
   }
 
   /**
-   * Events passes events to the scheduler, updates of labels only later, and records a rejection.
+   * Events passes events to the scheduler, updates of nodes only later, and records a rejection.
    */
   private final class Events implements Dispatcher {
     @Override
@@ -134,12 +150,22 @@ final class TwinContext extends RMContextImpl {
       return event -> {
         if (event instanceof NodeLabelsUpdateSchedulerEvent) {
           news.add((SchedulerEvent) event);
+        } else if (event instanceof RMNodeResourceUpdateEvent) {
+          resize((RMNodeResourceUpdateEvent) event);
         } else if (event instanceof SchedulerEvent) {
           scheduler.handle((SchedulerEvent) event);
         } else if (event instanceof RMAppEvent && event.getType() == RMAppEventType.APP_REJECTED) {
           rejected = true;
         }
       };
+    }
+
+    /** resize changes the total of a node, as RMNodeImpl does. The scheduler hears of it later. */
+    private void resize(RMNodeResourceUpdateEvent event) {
+      Node n = (Node) Proxy.getInvocationHandler(getRMNodes().get(event.getNodeId()));
+      n.total = event.getResourceOption().getResource();
+      // A timeout would compare the total with a constant that has the kinds of the first history.
+      news.add(new NodeResourceUpdateSchedulerEvent(n.face, ResourceOption.newInstance(n.total, -1)));
     }
 
     @Override
@@ -237,11 +263,13 @@ final class TwinContext extends RMContextImpl {
     }
   }
 
-  /** Node is an RMNode without RMNodeImpl's state machine. It is RUNNING as long as it exists. */
+  /** Node is an RMNode without RMNodeImpl's state machine. It is RUNNING, or drains. */
   static final class Node extends Answers {
     final NodeId id;
     final String rack;
     Resource total;
+    /** whole is the total before the drain; null if the node does not drain. */
+    Resource whole;
     final List<ContainerStatus> launched = new ArrayList<>();
     final List<ContainerStatus> completed = new ArrayList<>();
     final RMNode face = as(RMNode.class);
@@ -270,7 +298,7 @@ final class TwinContext extends RMContextImpl {
         case "getTotalCapability":
           return total;
         case "getState":
-          return NodeState.RUNNING;
+          return draining() ? NodeState.DECOMMISSIONING : NodeState.RUNNING;
         case "getNodeLabels":
           return labels.getLabelsOnNode(id);
         case "pullNewlyIncreasedContainers":
@@ -280,6 +308,10 @@ final class TwinContext extends RMContextImpl {
         default:
           return null;
       }
+    }
+
+    boolean draining() {
+      return whole != null;
     }
 
     private List<UpdatedContainerInfo> pull() {

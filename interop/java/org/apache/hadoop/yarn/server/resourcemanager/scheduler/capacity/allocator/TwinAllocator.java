@@ -1,7 +1,12 @@
 package org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.allocator;
 
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
@@ -11,10 +16,13 @@ import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.NodeType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerAppUtils;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSAssignment;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.SchedulingMode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.AppPlacementAllocator;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.CandidateNodeSet;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.placement.CandidateNodeSetUtils;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 import org.apache.hadoop.yarn.util.resource.ResourceCalculator;
 import org.apache.hadoop.yarn.util.resource.Resources;
@@ -31,6 +39,8 @@ public final class TwinAllocator extends RegularContainerAllocator {
   private final FiCaSchedulerApp app;
   private final RMContext context;
   private final Consumer<String> intended;
+  /** labelLast is true if Hadoop's own allocator looks at the label of a node after the limits. It does since 3.5. */
+  private final boolean labelLast;
   /**
    * givesUpOn receives the label of the nodes on which an application may give up a reservation.
    * null means any label.
@@ -44,16 +54,47 @@ public final class TwinAllocator extends RegularContainerAllocator {
     this.context = context;
     this.intended = intended;
     this.givesUpOn = givesUpOn;
+    this.labelLast = Arrays.stream(RegularContainerAllocator.class.getDeclaredMethods()).anyMatch(m -> m.getName().equals("preCheckRequest"));
+  }
+
+  /**
+   * assignContainers leaves out increases of containers on other nodes and, since 3.5, asks that may
+   * not use the label of the node. Hadoop checks their headroom and counts their visits first.
+   */
+  @Override
+  public CSAssignment assignContainers(Resource cluster, CandidateNodeSet<FiCaSchedulerNode> candidates, SchedulingMode mode,
+      ResourceLimits limits, RMContainer reserved) {
+    FiCaSchedulerNode node = CandidateNodeSetUtils.getSingleNode(candidates);
+    if (reserved != null || node == null) {
+      return super.assignContainers(cluster, candidates, mode, limits, reserved);
+    }
+    Collection<SchedulerRequestKey> keys = app.getSchedulerKeys();
+    List<SchedulerRequestKey> others = new ArrayList<>();
+    for (SchedulerRequestKey key : keys) {
+      String why = whyNotHere(key, node, mode);
+      if (why != null) {
+        intended.accept(why);
+        others.add(key);
+      }
+    }
+    keys.removeAll(others);
+    CSAssignment assignment = super.assignContainers(cluster, candidates, mode, limits, null);
+    keys.addAll(others);
+    return assignment;
+  }
+
+  /** whyNotHere returns the difference because of which rmd passes over a key on a node, or null. */
+  private String whyNotHere(SchedulerRequestKey key, FiCaSchedulerNode node, SchedulingMode mode) {
+    RMContainer grows = key.getContainerToUpdate() == null ? null : app.getRMContainer(key.getContainerToUpdate());
+    if (grows != null && !grows.getAllocatedNode().equals(node.getNodeID())) {
+      return grows.getAllocatedNode().getHost().equals(node.getNodeName()) ? "increase beside its node" : "increase elsewhere";
+    }
+    return labelLast && !app.getAppSchedulingInfo().precheckNode(key, node, mode, Optional.empty()) ? "label first" : null;
   }
 
   @Override
   ContainerAllocation tryAllocateOnNode(Resource cluster, FiCaSchedulerNode node, SchedulingMode mode, ResourceLimits limits,
       SchedulerRequestKey key, RMContainer reserved) {
-    RMContainer grows = key.getContainerToUpdate() == null ? null : app.getRMContainer(key.getContainerToUpdate());
-    if (grows != null && grows.getAllocatedNode().getHost().equals(node.getNodeName()) && !grows.getAllocatedNode().equals(node.getNodeID())) {
-      intended.accept("increase beside its node");
-      return ContainerAllocation.PRIORITY_SKIPPED;
-    }
     AppPlacementAllocator<FiCaSchedulerNode> placement = app.getAppPlacementAllocator(key);
     if (placement == null || SchedulerAppUtils.isPlaceBlacklisted(app, node, LOG)) {
       return super.tryAllocateOnNode(cluster, node, mode, limits, key, reserved);
