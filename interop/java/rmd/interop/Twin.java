@@ -60,6 +60,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue.CapacityConfigType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSAssignment;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
@@ -269,11 +270,25 @@ public final class Twin {
     // The largest container is that of the largest node from the beginning.
     conf.set("yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "-1");
     ResourceUtils.resetResourceTypes(conf);
+    constants();
     QueueMetrics.clearQueueMetrics(); // static; a pass reads a parent's reserved resources from them
     context = new TwinContext(conf);
     cs = context.scheduler;
     labels = new TwinLabels(context);
     pass.watch(cs.getRootQueue());
+  }
+
+  /**
+   * constants gives Hadoop's static resources the kinds of this history. Nothing equals a "none" of
+   * other kinds, and a pass that waits for an assignment of nothing would not end.
+   */
+  private static void constants() throws ReflectiveOperationException {
+    Method kinds = Resources.none().getClass().getDeclaredMethod("initResourceMap");
+    kinds.setAccessible(true);
+    kinds.invoke(Resources.none());
+    kinds.invoke(Resources.unbounded());
+    CSAssignment.NULL_ASSIGNMENT.setResource(Resources.createResource(0, 0));
+    CSAssignment.SKIP_ASSIGNMENT.setResource(Resources.createResource(0, 0));
   }
 
   /**
