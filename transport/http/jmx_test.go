@@ -127,6 +127,13 @@ func TestSettings(t *testing.T) {
 		t.Errorf("GET /conf: want maximum-applications 7 of root.online, final values and no secret: %s",
 			text)
 	}
+	for name, want := range map[string]string{"hadoop.http.authentication.type": `"value":"simple"`,
+		"yarn.webapp.scheduler-ui.read-only.enable": `"value":"false"`} { // the UI of 3.5 asks for both
+		w := b.ask("GET", "/conf?name="+name, "", "Accept", "application/json")
+		if w.Code != 200 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s, want %s", name, w.Code, w.Body, want)
+		}
+	}
 	if w := b.ask("GET", "/conf?name=no.such", ""); w.Code != 404 {
 		t.Errorf("status %d", w.Code)
 	}

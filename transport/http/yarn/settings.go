@@ -18,11 +18,21 @@ type Setting struct {
 	Final             bool
 }
 
+// defaults are values of Hadoop's own files that Hadoop's web applications ask for. Source: Hadoop
+// 3.5.0.
+var defaults = []Setting{
+	{Name: "hadoop.http.authentication.type", Value: "simple", File: "core-default.xml"},
+	{Name: "yarn.webapp.scheduler-ui.read-only.enable", Value: "false", File: "yarn-default.xml"},
+}
+
 // settings returns the properties that /conf shows, sorted by name. They come from Hadoop's files
 // that this replica has read; properties of the replicated configuration override them. Secrets are
 // masked.
 func (s *API) settings(c *route.Call, v *docs) []Setting {
 	byName := map[string]Setting{}
+	for _, p := range defaults {
+		byName[p.Name] = p
+	}
 	if s.cfg.Settings != nil {
 		for _, p := range s.cfg.Settings() {
 			byName[p.Name] = p
