@@ -88,14 +88,22 @@ func (b *tab) recordError(ev any) {
 	}
 }
 
+// do does what a person does, again if the page replaced the element meanwhile.
 func (b *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
+	err := chromedp.Do(ctx, steps...)
+	for err != nil && strings.Contains(err.Error(), replaced) {
+		err = chromedp.Do(ctx, steps...)
+	}
+	if err != nil {
 		b.t.Fatalf("%s: %v\n%s", what, err, b.text())
 	}
 }
+
+// replaced is what the browser says of an element that is not in the page any more.
+const replaced = "Could not find node with given id"
 
 func (b *tab) open(address string) {
 	b.t.Helper()
