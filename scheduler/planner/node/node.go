@@ -78,8 +78,10 @@ func (ns *Nodes) finishDrain(slot state.NodeSlot) {
 		ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned, Report: n.Report})
 	case n.Total != n.Allocated:
 		ns.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: n.Allocated})
-		ns.sched.ActivateAll() // a limit may leave more room in the kind that counts now
+	default:
+		return
 	}
+	ns.sched.ActivateAll() // a limit may leave more room in the kind that counts now
 }
 
 // Expire ends the use of a node that has sent no heartbeat for its expiry interval.
