@@ -231,7 +231,7 @@ func (g *generator) drain() error {
 		return g.beat()
 	}
 	host := pick(g, g.hosts)
-	if g.p.racks[host] != "" && g.p.draining(host) {
+	if g.p.draining(host) {
 		return g.step("back %s", host)
 	}
 	return g.step("drain %s", host)

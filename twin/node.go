@@ -23,13 +23,14 @@ func (p *Planner) health(s Step) {
 	}
 }
 
+// draining reports whether there is a node with a name, and it drains.
 func (p *Planner) draining(name string) bool {
-	return p.st.Nodes.Get(p.st.Nodes.Find(nodeID(name))).State == yarn.NodeDecommissioning
+	return p.racks[name] != "" && p.st.Nodes.Get(p.st.Nodes.Find(nodeID(name))).State == yarn.NodeDecommissioning
 }
 
 // takeBack lets a draining node stay, which then registers again with all that runs there.
 func (p *Planner) takeBack(name string) {
-	if p.racks[name] == "" || !p.draining(name) {
+	if !p.draining(name) {
 		return
 	}
 	node := p.st.Nodes.Get(p.st.Nodes.Find(nodeID(name)))

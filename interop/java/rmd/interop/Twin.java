@@ -519,10 +519,9 @@ public final class Twin {
         return;
       }
     }
-    n.total = n.whole;
+    Resource total = n.whole;
     n.whole = null;
-    cs.handle(new NodeResourceUpdateSchedulerEvent(n.face, ResourceOption.newInstance(n.total, -1)));
-    announceLabels();
+    changeTotal(n, total);
   }
 
   /**
@@ -546,7 +545,6 @@ public final class Twin {
     if (n == null || n.draining()) {
       return;
     }
-    n.total = total;
     set.put(host, total);
     SchedulerNode node = cs.getNode(n.id);
     RMContainer held = node.getReservedContainer();
@@ -555,9 +553,14 @@ public final class Twin {
     }
     held = node.getReservedContainer();
     RESERVED_ON.set(node, null);
+    changeTotal(n, total);
+    RESERVED_ON.set(node, held);
+  }
+
+  private void changeTotal(TwinContext.Node n, Resource total) throws IllegalAccessException {
+    n.total = total;
     cs.handle(new NodeResourceUpdateSchedulerEvent(n.face, ResourceOption.newInstance(total, -1)));
     announceLabels();
-    RESERVED_ON.set(node, held);
   }
 
   /**
