@@ -267,7 +267,10 @@ func (c Calculator) RoundUp(r, step Resource) Resource {
 	return c.each(r, func(i int, v int64) int64 { return roundUp(v, step[i]) })
 }
 
-// RoundDown rounds down to a multiple of step. A step of 0 leaves the kind unchanged.
+// RoundDown rounds toward 0 to a multiple of step, so that a limit below 0, which a blocked sibling
+// leaves to a queue, grows. A step of 0 leaves the kind unchanged.
+//
+// Source: Hadoop 3.4.2, ResourceCalculator.roundDown.
 func (c Calculator) RoundDown(r, step Resource) Resource {
 	return c.each(r, func(i int, v int64) int64 { return roundDown(v, step[i]) })
 }
@@ -331,7 +334,7 @@ func roundDown(v, step int64) int64 {
 	if step <= 0 {
 		return v
 	}
-	return mul(floorDiv(v, step), step)
+	return v - v%step
 }
 
 func ceilDiv(v, n int64) int64 { return sub(0, floorDiv(sub(0, v), n)) }

@@ -111,17 +111,21 @@ func (v *View) ChildLimit(parent, child int32, limit, blocked yarn.Resource) yar
 	})
 }
 
-// CurrentLimit returns the limit that the ancestors of a queue would give it now, at most its own
+// CurrentLimit returns the limit that the ancestors of a leaf would give it now, at most its own
 // maximum. YARN uses the limit of the last pass. rmd computes the limit, so that a new leader
 // decides alike.
-func (v *View) CurrentLimit(i int32) yarn.Resource {
-	own := v.Config.Calculator.RoundDown(v.At.Tree.Capacities[i].EffMax, v.Config.MinAlloc)
+func (v *View) CurrentLimit(leaf int32) yarn.Resource {
+	own := v.Config.Calculator.RoundDown(v.At.Tree.Capacities[leaf].EffMax, v.Config.MinAlloc)
+	return v.Config.Calculator.Min(v.State.Meta.Cluster, own, v.handed(leaf))
+}
+
+// handed returns the limit that the ancestors of a queue give it if no sibling keeps room from it.
+func (v *View) handed(i int32) yarn.Resource {
 	parent := v.Queues[i].Parent
 	if parent < 0 {
-		return own
+		return v.At.Total
 	}
-	handed := v.ChildLimit(parent, i, v.CurrentLimit(parent), yarn.Resource{})
-	return v.Config.Calculator.Min(v.State.Meta.Cluster, own, handed)
+	return v.ChildLimit(parent, i, v.handed(parent), yarn.Resource{})
 }
 
 // UserCheck is YARN's canAssignToUser. A user exactly at the limit may still get a container.
