@@ -92,7 +92,7 @@ func (s *rules) mayReserveAt(p *views.Partition, a *state.App, ask state.AskSlot
 	}
 	k, n, calc := s.State.Asks.Get(ask), s.State.Nodes.Get(node), s.Config.Calculator
 	if !n.TakesContainers() || n.Reservation != 0 || n.Label != p.Label || a.Blacklisted(n) || !s.HasRoom(n) ||
-		!calc.FitsIn(k.Size, n.Total) || calc.FitsIn(k.Size, n.Unallocated()) || s.WhyNotReserve(a, k, n) != NoReason {
+		!calc.FitsIn(k.Size, n.Total) || calc.Holds(n.Unallocated(), k.Size) || s.WhyNotReserve(a, k, n) != NoReason {
 		return false
 	}
 	r := s.reachOf(k, node)

@@ -165,6 +165,22 @@ func (c Calculator) FitsIn(small, big Resource) bool {
 	return small.Within(big)
 }
 
+// Holds reports whether free has enough of each kind of which size needs any, as YARN asks before it
+// proposes a container. Of other kinds free may be negative: FitsIn, which YARN asks before it commits
+// the proposal, is false then.
+//
+// Source: Hadoop 3.4.2, ResourceCalculator.computeAvailableContainers.
+func (c Calculator) Holds(free, size Resource) bool {
+	if c.Dominant {
+		for i := range size {
+			if size[i] == 0 {
+				free[i] = max(free[i], 0)
+			}
+		}
+	}
+	return c.FitsIn(size, free)
+}
+
 // AnyAboveZero reports whether memory, or any kind, is above zero.
 func (c Calculator) AnyAboveZero(r Resource) bool {
 	if !c.Dominant {
