@@ -20,8 +20,9 @@ import (
 
 // tab is one tab of a real browser. It does what a user does: read, click and type.
 type tab struct {
-	t   testing.TB
-	ctx context.Context
+	t       testing.TB
+	ctx     context.Context
+	blocked string // what the page may not load, and says so
 
 	mu   sync.Mutex
 	said []string // errors of the page: exceptions and violations of its policy
@@ -82,7 +83,8 @@ func (b *tab) recordError(ev any) {
 	case *runtime.EventExceptionThrown:
 		b.said = append(b.said, fmt.Sprintf("%+v", ev.ExceptionDetails))
 	case *devlog.EventEntryAdded:
-		if string(ev.Entry.Level) == "error" && string(ev.Entry.Source) != "network" {
+		if string(ev.Entry.Level) == "error" && string(ev.Entry.Source) != "network" &&
+			(b.blocked == "" || !strings.Contains(ev.Entry.Text, b.blocked)) {
 			b.said = append(b.said, ev.Entry.Text+" "+ev.Entry.URL)
 		}
 	}
