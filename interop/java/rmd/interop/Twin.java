@@ -786,6 +786,9 @@ public final class Twin {
       cs.handle(new AppAddedSchedulerEvent(w[3], c, false, priority));
     }
     result = context.rejected ? "refused" : "accepted";
+    if (context.rejected && cs.getQueue(w[2]) instanceof AbstractLeafQueue) {
+      ((TwinUsers) ((AbstractLeafQueue) cs.getQueue(w[2])).getUsersManager()).refused(w[3]);
+    }
     if (!context.rejected) {
       apps.put(number, a);
       known.put(number, a);
@@ -1415,7 +1418,15 @@ public final class Twin {
     }
   }
 
+  private CapacitySchedulerConfiguration beforeRefresh; // null if none is under way
+
+  /** refuses returns whether YARN reads its old queues again, because it refuses a refresh. */
+  boolean refuses() {
+    return cs.getConfiguration() == beforeRefresh;
+  }
+
   private void refresh() throws IllegalAccessException {
+    beforeRefresh = cs.getConfiguration();
     try {
       forgetAmounts(cs.getRootQueue(), new CapacitySchedulerConfiguration(conf, false));
       cs.reinitialize(new Configuration(conf), context);
@@ -1424,6 +1435,7 @@ public final class Twin {
     } catch (Exception e) {
       result = "refused";
     }
+    beforeRefresh = null;
     pass.watch(cs.getRootQueue()); // YARN makes new orders, even if it refuses the refresh
     if (result.equals("accepted")) {
       askForMasters(null);

@@ -3,9 +3,12 @@ package rmd.interop;
 import java.lang.reflect.Field;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.hadoop.thirdparty.com.google.common.collect.Multiset;
+import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
@@ -21,11 +24,13 @@ final class TwinMisses {
   private static final Field MISSED = Twin.field(SchedulerApplicationAttempt.class, "missedNonPartitionedReqSchedulingOpportunity");
   private final Twin twin;
   private final Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> before;
+  private final Set<ContainerId> started = new HashSet<>();
 
   /** TwinMisses saves the counts before a step. */
   TwinMisses(Twin twin) {
     this.twin = twin;
     this.before = of(twin.attempts());
+    twin.attempts().forEach(s -> s.getLiveContainers().forEach(c -> started.add(c.getContainerId())));
   }
 
   static Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> of(Collection<FiCaSchedulerApp> apps) {
@@ -61,7 +66,7 @@ final class TwinMisses {
     for (FiCaSchedulerApp s : twin.attempts()) {
       for (SchedulerRequestKey k : of(List.of(s)).get(s).keySet()) {
         int was = before.getOrDefault(s, Map.of()).getOrDefault(k, 0);
-        int most = !asked(s, k) ? 0 : counts(s) ? Math.max(was, twin.cs.getNumClusterNodes()) : was;
+        int most = !asked(s, k) ? 0 : counts(s) ? Math.max(was, twin.cs.getNumClusterNodes()) : startsNow(s, k) ? 0 : was;
         if (of(s, k) > most) {
           set(s, k, most);
           if (twin.labels.shared()) {
@@ -70,6 +75,11 @@ final class TwinMisses {
         }
       }
     }
+  }
+
+  /** startsNow returns whether a container of a key has started in this step, which resets its count. */
+  private boolean startsNow(FiCaSchedulerApp s, SchedulerRequestKey k) {
+    return s.getLiveContainers().stream().anyMatch(c -> c.getAllocatedSchedulerKey().equals(k) && !started.contains(c.getContainerId()));
   }
 
   private static boolean asked(FiCaSchedulerApp s, SchedulerRequestKey k) {

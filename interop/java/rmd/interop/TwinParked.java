@@ -53,9 +53,18 @@ final class TwinParked {
     return (ListMultimap<String, FiCaSchedulerApp>) OF_USERS.get(ENFORCER.get(cs));
   }
 
+  private static List<FiCaSchedulerApp> ofLeaf(FiCaSchedulerApp s) {
+    return in((AbstractLeafQueue) s.getQueue());
+  }
+
+  /** in returns the parked applications of a leaf. */
   @SuppressWarnings("unchecked")
-  private static List<FiCaSchedulerApp> ofLeaf(FiCaSchedulerApp s) throws IllegalAccessException {
-    return (List<FiCaSchedulerApp>) OF_LEAF.get(s.getQueue());
+  static List<FiCaSchedulerApp> in(AbstractLeafQueue leaf) {
+    try {
+      return (List<FiCaSchedulerApp>) OF_LEAF.get(leaf);
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private TwinParked() {

@@ -196,6 +196,10 @@ final class TwinPass {
       if (!method.getName().equals("getAssignmentIterator") || policy.getNumSchedulableEntities() == 0) {
         return call(policy, method, args);
       }
+      if (twin.refuses()) { // a refused refresh changes nothing; YARN looks at the limits again
+        twin.intended("lifted limits");
+        return Collections.emptyIterator();
+      }
       if (alone[0] != null) {
         return only(alone[0], (Iterator<?>) call(policy, method, args));
       }

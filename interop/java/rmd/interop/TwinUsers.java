@@ -61,16 +61,28 @@ final class TwinUsers extends UsersManager {
   }
 
   /**
-   * removeUser keeps a user whose containers are kept for the next attempt. YARN forgets the user's
-   * usage with the attempt, and subtracts it when the containers end.
+   * removeUser keeps a user whose containers are kept for the next attempt, or who has a parked
+   * application. YARN forgets the user's usage with the attempt, and subtracts it when the containers
+   * end; of two users with parked applications it counts the one who had no other.
    */
   @Override
   public void removeUser(String user) {
-    if (getUser(user).getResourceUsage().getAllUsed().equals(Resources.none())) {
+    if (!getUser(user).getResourceUsage().getAllUsed().equals(Resources.none())) {
+      twin.intended("usage of kept containers");
+    } else if (TwinParked.in(leaf).stream().anyMatch(s -> s.getUser().equals(user))) {
+      twin.intended("parked");
+    } else {
       super.removeUser(user);
-      return;
     }
-    twin.intended("usage of kept containers");
+  }
+
+  /** refused removes the user of a refused submission, whom YARN counts among the users of the leaf. */
+  void refused(String user) {
+    User u = getUser(user);
+    if (u != null && u.getTotalApplications() == 0) {
+      twin.intended("nothing half created");
+      removeUser(user);
+    }
   }
 
   /** asking returns the number of users with an active application and an ask. */
