@@ -191,6 +191,7 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 		g.queue(props, child, mb, vc, absolute)
 	}
 	props[prefix+path+".queues"] = strings.Join(names, ",")
+	g.growing(props, path, absolute)
 	if g.with["priorities"] && g.chance(40) {
 		props[prefix+path+".ordering-policy"] = "priority-utilization"
 	}

@@ -13,7 +13,7 @@ import (
 // Families are the optional features of a history. Without them it has one queue and asks for "*".
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
 	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights",
-	"parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates", "drains"}
+	"parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates", "drains", "dynamic"}
 
 // Inside is a family of histories with rounds of preemption: applications also take from others of
 // their queue.
@@ -259,7 +259,7 @@ func (g *generator) submit() error {
 	if g.with["keep"] && g.chance(60) {
 		more += " keep"
 	}
-	return g.step("submit %d %s %s %d %s%s", g.apps, pick(g, g.queues.leaves), user, priority, g.masterSize(), more)
+	return g.step("submit %d %s %s %d %s%s", g.apps, g.someLeaf(), user, priority, g.masterSize(), more)
 }
 
 func (g *generator) masterSize() string {
@@ -295,7 +295,7 @@ func (g *generator) move() error {
 	if len(g.p.racks) == 0 {
 		return g.newNode()
 	}
-	return g.onOne("move %d %s", pick(g, g.queues.leaves))
+	return g.onOne("move %d %s", g.someLeaf())
 }
 
 func (g *generator) priority() error { return g.onOne("priority %d %d", g.r.IntN(6)) }

@@ -22,6 +22,10 @@ func (dq dynamicQueues) create(to destination) int {
 		dq.sched.Emit(&event.QueueCreated{Path: q.Path, Leaf: q.Leaf, State: yarn.QueueRunning})
 		to.leaf = dq.activateNew(len(dq.sched.Config.Queues) - 1)
 	}
+	if n := len(to.create); n > 0 { // what the others have is less, but can allow more AMs than when they last asked
+		first := &dq.sched.Queues[len(dq.sched.Queues)-n]
+		dq.sched.ActivateBelow(first.Parent)
+	}
 	return to.leaf
 }
 

@@ -2,6 +2,7 @@ package rmd.interop;
 
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
@@ -55,6 +56,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerAppUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicationAttempt;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerDynamicEditException;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue.CapacityConfigType;
@@ -64,6 +66,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSAssign
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.QueuePath;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.PendingAsk;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
@@ -782,8 +785,13 @@ public final class Twin {
     } catch (YarnException e) {
       context.rejected = true;
     }
+    CSQueue created = context.rejected ? null : create(w[2]);
     if (!context.rejected) {
       cs.handle(new AppAddedSchedulerEvent(w[3], c, false, priority));
+    }
+    if (created != null && context.rejected) {
+      intended("nothing half created");
+      remove(created);
     }
     result = context.rejected ? "refused" : "accepted";
     if (context.rejected && cs.getQueue(w[2]) instanceof AbstractLeafQueue) {
@@ -794,6 +802,65 @@ public final class Twin {
       known.put(number, a);
       attempt(a, false);
     }
+  }
+
+  /** created has the queues that submissions have created, in this order, without those below them. */
+  final List<String> created = new ArrayList<>();
+  boolean creates;
+
+  /**
+   * create creates the queue of a submission as YARN does, if it may, and returns the highest new
+   * queue. It does so before YARN would, because the new queues need this twin's parts.
+   */
+  private CSQueue create(String path) throws ReflectiveOperationException {
+    if (cs.getQueue(path) != null) {
+      return null;
+    }
+    String highest = path;
+    while (cs.getQueue(parent(highest)) == null) {
+      highest = parent(highest);
+    }
+    creates = true;
+    try {
+      cs.getCapacitySchedulerQueueManager().createQueue(new QueuePath(path));
+    } catch (YarnException | IOException e) {
+      context.rejected = true;
+    } finally {
+      creates = false;
+    }
+    created.remove(highest);
+    created.add(highest);
+    pass.watch(cs.getRootQueue());
+    if (cs.getQueue(path) instanceof AbstractLeafQueue) {
+      oneApplication((AbstractLeafQueue) cs.getQueue(path));
+    }
+    return cs.getQueue(highest);
+  }
+
+  /** oneApplication lets the leaf of a submission have this application if its share allows none. */
+  private void oneApplication(AbstractLeafQueue leaf) {
+    if (leaf.getMaxApplications() > 0) {
+      return;
+    }
+    intended("one application");
+    leaf.setMaxApplications(1);
+    float factor = leaf.getUserLimitFactor();
+    leaf.setMaxApplicationsPerUser(factor < 0 ? 1 : Math.min(1, (int) (leaf.getUserLimit() / 100 * factor)));
+  }
+
+  private void remove(CSQueue q) {
+    if (q.getChildQueues() != null) {
+      new ArrayList<>(q.getChildQueues()).forEach(this::remove);
+    }
+    try {
+      ((AbstractParentQueue) q.getParent()).removeChildQueue(q);
+    } catch (SchedulerDynamicEditException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static String parent(String path) {
+    return path.substring(0, path.lastIndexOf('.'));
   }
 
   private void attempt(TwinContext.App a, boolean transfer) throws ReflectiveOperationException {

@@ -22,6 +22,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.AbstractResourceU
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceUsage;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSAssignment;
@@ -95,7 +96,10 @@ final class TwinPass {
     List<CSQueue> was = new ArrayList<>(children);
     // The getter takes and returns other types since 3.5.
     List<String> names = List.of(twin.cs.getConfiguration().getTrimmedStrings("yarn.scheduler.capacity." + q.getQueuePath() + ".queues"));
-    children.sort(Comparator.comparingInt(child -> names.indexOf(child.getQueueShortName())));
+    // Queues that a submission has created come after those of the configuration.
+    children.sort(Comparator.comparing((CSQueue child) -> ((AbstractCSQueue) child).isDynamicQueue())
+        .thenComparingInt(child -> names.indexOf(child.getQueueShortName()))
+        .thenComparingInt(child -> twin.created.indexOf(child.getQueuePath())));
     if (!children.equals(was)) {
       twin.intended("order after a refresh");
     }
@@ -198,6 +202,10 @@ final class TwinPass {
       }
       if (twin.refuses()) { // a refused refresh changes nothing; YARN looks at the limits again
         twin.intended("lifted limits");
+        return Collections.emptyIterator();
+      }
+      if (twin.creates && twin.cs.getClusterResource().equals(Resources.none())) { // YARN makes one active in each leaf
+        twin.intended("empty cluster");
         return Collections.emptyIterator();
       }
       if (alone[0] != null) {

@@ -23,10 +23,10 @@ final class TwinPlaces {
 
   private final Twin twin;
   /**
-   * entries has the asks of each attempt after the last step, by key and place. It must be new for
-   * each history: Hadoop compares attempts by id, and the next history has the same ids.
+   * strict has the strict asks of each attempt after the last step, by key and place. It must be new
+   * for each history: Hadoop compares attempts by id, and the next history has the same ids.
    */
-  private final Map<FiCaSchedulerApp, Set<String>> entries = new HashMap<>();
+  private final Map<FiCaSchedulerApp, Set<String>> strict = new HashMap<>();
 
   TwinPlaces(Twin twin) {
     this.twin = twin;
@@ -48,18 +48,20 @@ final class TwinPlaces {
     Map<SchedulerRequestKey, AppPlacementAllocator<?>> placements =
         (Map<SchedulerRequestKey, AppPlacementAllocator<?>>) PLACEMENTS.get(app.getAppSchedulingInfo());
     Set<String> now = new HashSet<>();
-    Set<String> before = entries.get(app);
+    Set<String> before = strict.get(app);
     for (Map.Entry<SchedulerRequestKey, AppPlacementAllocator<?>> e : placements.entrySet()) {
       for (ResourceRequest r : e.getValue().getResourceRequests().values()) {
         String entry = e.getKey() + " " + r.getResourceName();
-        now.add(entry);
         if (!asked && before != null && !before.contains(entry) && !r.getRelaxLocality()) {
           r.setRelaxLocality(true);
           twin.intended("came back relaxed");
         }
+        if (!r.getRelaxLocality()) {
+          now.add(entry);
+        }
       }
     }
-    entries.put(app, now);
+    strict.put(app, now);
   }
 
   /**
