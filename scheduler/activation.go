@@ -263,16 +263,6 @@ func (s *rules) anyNonRunnable() bool {
 	return false
 }
 
-// ActivateBelow tries activations in all leaves below a queue that has a new child, if the cluster has
-// nodes.
-func (s *Scheduler) ActivateBelow(parent int32) {
-	for i := range s.Queues {
-		if leaf := int32(i); len(s.Queues[i].Pending) > 0 && s.Holds(parent, leaf) {
-			s.ActivateArrival(leaf)
-		}
-	}
-}
-
 // ActivateAll tries activations in all leaves after the size of the cluster has changed.
 func (s *Scheduler) ActivateAll() {
 	for i := range s.Queues {

@@ -22,11 +22,20 @@ func (dq dynamicQueues) create(to destination) int {
 		dq.sched.Emit(&event.QueueCreated{Path: q.Path, Leaf: q.Leaf, State: yarn.QueueRunning})
 		to.leaf = dq.activateNew(len(dq.sched.Config.Queues) - 1)
 	}
-	if n := len(to.create); n > 0 { // what the others have is less, but can allow more AMs than when they last asked
-		first := &dq.sched.Queues[len(dq.sched.Queues)-n]
-		dq.sched.ActivateBelow(first.Parent)
+	if n := len(to.create); n > 0 {
+		dq.activateBelow(dq.sched.Queues[len(dq.sched.Queues)-n].Parent)
 	}
 	return to.leaf
+}
+
+// activateBelow looks at the AM limits of all leaves below a queue that has a new child, as YARN does:
+// they have changed, and one may have been lifted before.
+func (dq dynamicQueues) activateBelow(parent int32) {
+	for i := range dq.sched.Queues {
+		if leaf := int32(i); len(dq.sched.Queues[i].Pending) > 0 && dq.sched.Holds(parent, leaf) {
+			dq.sched.ActivateArrival(leaf)
+		}
+	}
 }
 
 // idleEnd returns when a dynamic queue has been idle for too long.
