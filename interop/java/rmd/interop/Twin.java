@@ -787,6 +787,7 @@ public final class Twin {
     }
     CSQueue created = context.rejected ? null : create(w[2]);
     if (!context.rejected) {
+      oneApplication(cs.getQueue(w[2]));
       cs.handle(new AppAddedSchedulerEvent(w[3], c, false, priority));
     }
     if (created != null && context.rejected) {
@@ -831,17 +832,15 @@ public final class Twin {
     created.remove(highest);
     created.add(highest);
     pass.watch(cs.getRootQueue());
-    if (cs.getQueue(path) instanceof AbstractLeafQueue) {
-      oneApplication((AbstractLeafQueue) cs.getQueue(path));
-    }
     return cs.getQueue(highest);
   }
 
-  /** oneApplication lets the leaf of a submission have this application if its share allows none. */
-  private void oneApplication(AbstractLeafQueue leaf) {
-    if (leaf.getMaxApplications() > 0) {
+  /** oneApplication lets a dynamic leaf have one application if its share allows none. */
+  private void oneApplication(CSQueue q) {
+    if (!(q instanceof AbstractLeafQueue) || !((AbstractLeafQueue) q).isDynamicQueue() || ((AbstractLeafQueue) q).getMaxApplications() > 0) {
       return;
     }
+    AbstractLeafQueue leaf = (AbstractLeafQueue) q;
     intended("one application");
     leaf.setMaxApplications(1);
     float factor = leaf.getUserLimitFactor();
