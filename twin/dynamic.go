@@ -13,6 +13,9 @@ func (g *generator) growing(props map[string]string, path string, absolute bool)
 	if !g.with["dynamic"] || absolute || !g.queues.weighted[path] || g.chance(20) {
 		return
 	}
+	if g.with["labels"] && path == "root" { // of a label that no queue names, YARN's root has no resources to divide
+		return
+	}
 	key := prefix + path
 	props[key+creates] = "true"
 	some := func(percent int, name string, values ...string) {

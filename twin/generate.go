@@ -52,7 +52,6 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	}
 	if labels {
 		delete(g.with, "updates") // see "increase on a relabelled node" on the differences page
-		delete(g.with, "dynamic") // one of seven histories differs, see docs/development/twin.md
 	}
 	if g.with["keep"] { // see "kept containers" on the differences page
 		delete(g.with, "fair")
@@ -62,6 +61,12 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 		delete(g.with, "odd")
 	}
 	if g.with["kinds"] { // a refresh that names a new kind is read differently
+		delete(g.with, "refresh")
+	}
+	if preemption {
+		delete(g.with, "dynamic") // one of 600 histories differs, see docs/development/twin.md
+	}
+	if labels && g.with["dynamic"] { // a refresh takes the labels from dynamic queues, see "labels of a dynamic queue"
 		delete(g.with, "refresh")
 	}
 	if g.with["moves"] { // YARN keeps counting a moved application in its former parents

@@ -167,7 +167,8 @@ func (o *observer) divided(q *capacity.Queue, label string) bool {
 	if q.Parent < 0 {
 		return slices.Contains(o.p.Config().Labels(), label)
 	}
-	return slices.ContainsFunc(q.Labels, func(l capacity.LabelCapacity) bool { return l.Label == label })
+	return q.Creation == capacity.Flexible && q.MayUse(label) ||
+		slices.ContainsFunc(q.Labels, func(l capacity.LabelCapacity) bool { return l.Label == label })
 }
 
 func (o *observer) app(seq uint32, slot state.AppSlot) {

@@ -562,6 +562,7 @@ public final class Twin {
 
   private void changeTotal(TwinContext.Node n, Resource total) throws IllegalAccessException {
     n.total = total;
+    listed(n);
     cs.handle(new NodeResourceUpdateSchedulerEvent(n.face, ResourceOption.newInstance(total, -1)));
     announceLabels();
   }
@@ -772,6 +773,7 @@ public final class Twin {
     master.setNodeLabelExpression(ofMaster);
     c.setAMContainerResourceRequests(List.of(master));
     context.rejected = false;
+    CSQueue created = create(w[2]);
     List<ResourceRequest> am = null;
     try {
       am = labels.masterAsks(c);
@@ -785,7 +787,6 @@ public final class Twin {
     } catch (YarnException e) {
       context.rejected = true;
     }
-    CSQueue created = context.rejected ? null : create(w[2]);
     if (!context.rejected) {
       oneApplication(cs.getQueue(w[2]));
       cs.handle(new AppAddedSchedulerEvent(w[3], c, false, priority));
@@ -821,6 +822,9 @@ public final class Twin {
     while (cs.getQueue(parent(highest)) == null) {
       highest = parent(highest);
     }
+    for (String q = path; q.length() >= highest.length(); q = parent(q)) {
+      mayUseLabels(q, cs.getQueue(parent(highest)));
+    }
     creates = true;
     try {
       cs.getCapacitySchedulerQueueManager().createQueue(new QueuePath(path));
@@ -833,6 +837,38 @@ public final class Twin {
     created.add(highest);
     pass.watch(cs.getRootQueue());
     return cs.getQueue(highest);
+  }
+
+  /**
+   * mayUseLabels gives a queue that a submission creates the weight 1 for the labels of the queue above,
+   * as rmd does. YARN gives it this weight, too, but no resources by it.
+   */
+  private void mayUseLabels(String path, CSQueue above) {
+    Set<String> may = new HashSet<>(Set.of(TwinLabels.NONE));
+    for (String label : List.of("x", "y", "z")) {
+      if (above.getAccessibleNodeLabels().contains("*") || above.getAccessibleNodeLabels().contains(label)) {
+        conf.set(CapacitySchedulerConfiguration.PREFIX + path + ".accessible-node-labels." + label + ".capacity", "1w");
+        cs.getConfiguration().set(CapacitySchedulerConfiguration.PREFIX + path + ".accessible-node-labels." + label + ".capacity", "1w");
+        may.add(label);
+        intended("labels of a dynamic queue");
+      }
+    }
+    cs.getCapacitySchedulerQueueManager().getConfiguredNodeLabelsForAllQueues().setLabelsByQueue(path, may);
+  }
+
+  /** divides returns whether the configuration divides a label, apart from what mayUseLabels has added. */
+  boolean divides(String label) {
+    if (label.equals(TwinLabels.NONE)) {
+      return true;
+    }
+    for (Map.Entry<String, String> e : cs.getConfiguration()) {
+      String key = e.getKey();
+      if (key.contains(".accessible-node-labels." + label + ".")
+          && created.stream().noneMatch(path -> key.startsWith(CapacitySchedulerConfiguration.PREFIX + path + "."))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** oneApplication lets a dynamic leaf have one application if its share allows none. */

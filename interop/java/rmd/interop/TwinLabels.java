@@ -20,6 +20,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.RMAppManager;
 import org.apache.hadoop.yarn.server.resourcemanager.RMServerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 
 /** TwinLabels does what a ResourceManager does about node labels outside of its scheduler. */
 final class TwinLabels {
@@ -71,7 +72,8 @@ final class TwinLabels {
 
   /** mayUse returns whether a queue may use a label. null means no label. */
   boolean mayUse(String queue, String label) {
-    return label == null || SchedulerUtils.checkQueueLabelExpression(context.scheduler.getQueue(queue).getAccessibleNodeLabels(), label, null);
+    CSQueue q = context.scheduler.getQueue(queue);
+    return label == null || q == null || SchedulerUtils.checkQueueLabelExpression(q.getAccessibleNodeLabels(), label, null);
   }
 
   /** lentToMasters returns whether AMs may run on lent nodes. */

@@ -30,7 +30,10 @@ final class TwinMisses {
   TwinMisses(Twin twin) {
     this.twin = twin;
     this.before = of(twin.attempts());
-    twin.attempts().forEach(s -> s.getLiveContainers().forEach(c -> started.add(c.getContainerId())));
+    for (FiCaSchedulerApp s : twin.attempts()) {
+      s.getLiveContainers().forEach(c -> started.add(c.getContainerId()));
+      s.getReservedContainers().forEach(c -> started.add(c.getContainerId())); // a fulfillment resets no count
+    }
   }
 
   static Map<FiCaSchedulerApp, Map<SchedulerRequestKey, Integer>> of(Collection<FiCaSchedulerApp> apps) {

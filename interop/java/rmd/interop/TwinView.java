@@ -103,7 +103,7 @@ final class TwinView {
   /** share writes a queue's share of a label. */
   private void share(CSQueue q, String label) {
     ResourceUsage u = q.getQueueResourceUsage();
-    boolean divided = !twin.nodes.isEmpty() && q.getConfiguredNodeLabels().contains(label);
+    boolean divided = !twin.nodes.isEmpty() && q.getConfiguredNodeLabels().contains(label) && (q.getParent() != null || twin.divides(label));
     String shares = divided ? " min=" + counted(q.getEffectiveCapacity(label)) + " max=" + counted(q.getEffectiveMaxCapacity(label)) : "";
     String masters = q.getChildQueues() == null && !label.isEmpty() ? " am=" + text(u.getAMUsed(label)) : "";
     line("queue " + q.getQueuePath(), u.getUsed(label), " reserved=" + text(u.getReserved(label)) + " pending=" + text(u.getPending(label))
