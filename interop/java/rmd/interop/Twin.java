@@ -844,6 +844,9 @@ public final class Twin {
    * as rmd does. YARN gives it this weight, too, but no resources by it.
    */
   private void mayUseLabels(String path, CSQueue above) {
+    if (!conf.getBoolean("yarn.node-labels.enabled", false)) {
+      return;
+    }
     Set<String> may = new HashSet<>(Set.of(TwinLabels.NONE));
     for (String label : List.of("x", "y", "z")) {
       if (above.getAccessibleNodeLabels().contains("*") || above.getAccessibleNodeLabels().contains(label)) {

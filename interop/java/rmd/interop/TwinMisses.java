@@ -80,9 +80,10 @@ final class TwinMisses {
     }
   }
 
-  /** startsNow returns whether a container of a key has started in this step, which resets its count. */
+  /** startsNow returns whether a container of a key has started in this step on a node without a label, which resets its count. */
   private boolean startsNow(FiCaSchedulerApp s, SchedulerRequestKey k) {
-    return s.getLiveContainers().stream().anyMatch(c -> c.getAllocatedSchedulerKey().equals(k) && !started.contains(c.getContainerId()));
+    return s.getLiveContainers().stream().anyMatch(c -> c.getAllocatedSchedulerKey().equals(k) && !started.contains(c.getContainerId())
+        && twin.cs.getNode(c.getAllocatedNode()).getPartition().equals(TwinLabels.NONE));
   }
 
   private static boolean asked(FiCaSchedulerApp s, SchedulerRequestKey k) {
