@@ -208,7 +208,11 @@ func (g *generator) amount(props map[string]string, key, path string, mb, vc int
 	}
 	props[key+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d%s]", mb, vc, gpus)
 	if path == "root" && g.chance(30) {
-		props[key+".maximum-capacity"] = fmt.Sprintf("[memory=%d,vcores=%d%s]", g.between(mb, 7168), g.between(vc, 27), most)
+		least := mb
+		if gpus != "" { // YARN refuses a maximum that is equal but for GPUs, of which it has none
+			least++
+		}
+		props[key+".maximum-capacity"] = fmt.Sprintf("[memory=%d,vcores=%d%s]", g.between(least, 7168), g.between(vc, 27), most)
 	}
 }
 
