@@ -123,8 +123,10 @@ func (p *pass) assignAt(app state.AppSlot, ask state.AskSlot, node state.NodeSlo
 	need := calc.Max(p.State.Meta.Cluster, k.Size.Sub(l.headroom), l.needUnreserve)
 	mustFree := !fulfillment && calc.AnyAboveZero(need)
 	more := fulfillment || p.s.needsMore(a, k)
-	// of a node that uses more of another kind than it has, accept refuses the container
 	if calc.Holds(n.Unallocated(), k.Size) {
+		if fulfillment && !calc.FitsIn(k.Size, n.Unallocated()) { // elsewhere accept refuses the container
+			return skip(NodeTooSmallFree)
+		}
 		if !fulfillment && p.Config.ContinueLooking && (!more || mustFree) {
 			why := HoldsReservations
 			if mustFree {

@@ -222,9 +222,6 @@ func (p *pass) fulfill(node state.NodeSlot) {
 		opportunities++
 	}
 	d := p.place(r.App, ask, node, &Limits{}, true)
-	if d.state == stateAllocated && !p.Config.Calculator.FitsIn(k.Size, n.Unallocated()) {
-		d.state = stateLocalitySkipped // as accept does for other nodes
-	}
 	switch {
 	case d.state == stateAllocated:
 		p.s.WithdrawFor(r, yarn.WithdrawFulfilled)

@@ -808,7 +808,7 @@ public final class Twin {
 
   /** created has the queues that submissions have created, in this order, without those below them. */
   final List<String> created = new ArrayList<>();
-  boolean creates;
+  boolean creates; // a submission is creating queues
 
   /**
    * create creates the queue of a submission as YARN does, if it may, and returns the highest new
@@ -849,9 +849,10 @@ public final class Twin {
     }
     Set<String> may = new HashSet<>(Set.of(TwinLabels.NONE));
     for (String label : List.of("x", "y", "z")) {
-      if (above.getAccessibleNodeLabels().contains("*") || above.getAccessibleNodeLabels().contains(label)) {
-        conf.set(CapacitySchedulerConfiguration.PREFIX + path + ".accessible-node-labels." + label + ".capacity", "1w");
-        cs.getConfiguration().set(CapacitySchedulerConfiguration.PREFIX + path + ".accessible-node-labels." + label + ".capacity", "1w");
+      if (labels.mayUse(above.getQueuePath(), label)) {
+        String key = CapacitySchedulerConfiguration.PREFIX + path + ".accessible-node-labels." + label + ".capacity";
+        conf.set(key, "1w");
+        cs.getConfiguration().set(key, "1w");
         may.add(label);
         intended("labels of a dynamic queue");
       }
