@@ -2,11 +2,9 @@ package scheduler
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"rmd/fsm/state"
-	"rmd/fsm/state/length"
 	"rmd/yarn"
 )
 
@@ -33,11 +31,7 @@ const (
 	// gangNodesMax, are examined only while those found cannot run twice the members.
 	gangNodes    = 256
 	gangNodesMax = 4096
-	// unknownLengthMillis is the assumed length of containers of which nothing is known.
-	unknownLengthMillis = 60_000
 )
-
-const Never = math.MaxInt64
 
 // roomAt says that a node has room for more members from a time on.
 type roomAt struct {
@@ -120,21 +114,6 @@ func until(rooms []roomAt, rack state.NameSlot) (sum []gangMembers) {
 	return sum
 }
 
-// lengthGuesses estimates when containers end. It caches the history for the last application.
-type lengthGuesses struct {
-	s        *Scheduler
-	now      int64
-	compared int64 // containers
-	app      state.AppSlot
-	lengths  *state.Lengths
-	ends     []containerEnd // of the current node
-}
-
-type containerEnd struct {
-	at   int64
-	size yarn.Resource
-}
-
 // roomsOn appends the times at which a node gets room for more members, up to most.count members in
 // total.
 func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) []roomAt {
@@ -142,9 +121,7 @@ func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) 
 	e.ends = e.ends[:0]
 	for _, c := range e.s.State.Containers.On(n) {
 		e.compared++
-		if at := e.endOf(c); at != Never {
-			e.ends = append(e.ends, containerEnd{at, c.Size})
-		}
+		e.ends = append(e.ends, containerEnd{e.endOf(c), c.Size})
 	}
 	slices.SortStableFunc(e.ends, func(x, y containerEnd) int { return cmp.Compare(x.at, y.at) })
 	free, have := n.Unallocated(), int64(0)
@@ -159,57 +136,4 @@ func (e *lengthGuesses) roomsOn(rooms []roomAt, most gangMembers, r *gangRooms) 
 		}
 		at, free = max(e.ends[i].at, at), free.Add(e.ends[i].size)
 	}
-}
-
-// endOf estimates when a container ends. It is the end that its application has declared, or
-// otherwise the median remaining length of similar containers at its age, but never after the end
-// of its application's lifetime. An AM ends only with its application's lifetime.
-func (e *lengthGuesses) endOf(c *state.Container) int64 {
-	a := e.s.State.Apps.Get(c.App)
-	end := int64(Never)
-	switch {
-	case !c.State.Live():
-		return e.now
-	case c.AM:
-	case a.DeclaredLifetime() > e.now-c.AllocatedMillis:
-		end = c.AllocatedMillis + a.DeclaredLifetime()
-	default:
-		if e.app != c.App {
-			e.app, e.lengths = c.App, e.s.State.LengthsOf(a)
-		}
-		end = c.AllocatedMillis + medianLength(e.lengths, e.now-c.AllocatedMillis)
-	}
-	if a.LifetimeMillis > 0 {
-		end = min(end, a.SubmittedMillis+a.LifetimeMillis)
-	}
-	return max(end, e.now)
-}
-
-// usualLength returns the median length of all containers.
-func (s *rules) usualLength() int64 { return medianLength(s.State.Lengths.OfAll(), 0) }
-
-// medianLength returns the median of those lengths of a history that are longer than age. If there
-// are none, it returns twice the age, but at least unknownLengthMillis.
-func medianLength(l *state.Lengths, age int64) int64 {
-	var weights [length.Buckets]int64
-	var sum int64
-	if l != nil {
-		for i, n := range l.Counts {
-			if from, to := length.Bounds(i); to > age {
-				weights[i] = int64(n) * 1024 * (to - max(from, age)) / (to - from)
-				sum += weights[i]
-			}
-		}
-	}
-	if sum == 0 {
-		return max(2*age, unknownLengthMillis)
-	}
-	left := (sum + 1) / 2
-	for i, w := range weights {
-		if left -= w; left <= 0 {
-			from, to := length.Bounds(i)
-			return (max(from, age) + to) / 2
-		}
-	}
-	return Never // unreachable: the weights add up to sum
 }

@@ -199,7 +199,7 @@ func (c *nodeChoice) localityOn(node state.NodeSlot) (at yarn.Locality, ok bool)
 // compareLifetimes sets for all nodes found how much longer the container would keep them in use.
 func (c *nodeChoice) compareLifetimes() {
 	guesses := lengthGuesses{s: c.s, now: c.s.now}
-	end := guesses.endOfNew(c.app, c.ask)
+	end := guesses.endOfNew(c.ask.App, c.ask.AM)
 	for i := range c.found {
 		c.found[i].prolongs = prolongs(end, guesses.lastEnd(c.found[i].node))
 	}
@@ -208,11 +208,8 @@ func (c *nodeChoice) compareLifetimes() {
 // prolongs returns by how much the end of a container exceeds the last end on a node: 0 if it does
 // not, and otherwise the number of doublings of a minute, rounded up.
 func prolongs(end, last int64) int {
-	switch {
-	case end <= last:
+	if end <= last {
 		return 0
-	case end == Never:
-		return 64
 	}
 	return 1 + bits.Len64(uint64(end-last)/60_000)
 }
@@ -224,9 +221,4 @@ func (e *lengthGuesses) lastEnd(node state.NodeSlot) int64 {
 		last = max(last, e.endOf(c))
 	}
 	return last
-}
-
-// endOfNew estimates when a container would end that an ask gets now.
-func (e *lengthGuesses) endOfNew(a *state.App, k *state.Ask) int64 {
-	return e.endOf(&state.Container{App: k.App, AM: k.AM, AllocatedMillis: e.now, State: yarn.ContainerAllocated})
 }

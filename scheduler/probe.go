@@ -88,11 +88,10 @@ func (p Probe) Allows(ask state.AskSlot, at yarn.Locality) bool {
 	return p.s.delayOf(k, k.Opportunities).allows(at, false)
 }
 
-// EndOf estimates when a container ends. ok is false if it is not expected to.
-func (p Probe) EndOf(c *state.Container) (end int64, ok bool) {
+// EndOf estimates when a container ends.
+func (p Probe) EndOf(c *state.Container) int64 {
 	guesses := lengthGuesses{s: p.s, now: p.s.now}
-	end = guesses.endOf(c)
-	return end, end != Never
+	return guesses.endOf(c)
 }
 
 // SetEager turns eager mode on or off.

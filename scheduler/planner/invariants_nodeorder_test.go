@@ -172,25 +172,20 @@ func (c *nodeChoice) use(n *state.Node) (most int64) {
 }
 
 // prolongs returns by how much the container would outlast those on a node: 0 if it would not,
-// otherwise one more than the doublings of a minute, and most if it has no end.
+// otherwise one more than the doublings of a minute.
 func (c *nodeChoice) prolongs(slot state.NodeSlot) int64 {
-	const most = 64
 	probe, st := c.m.p.sched.Probe(), c.m.p.st
-	last, ends := c.m.now, true
+	last := c.m.now
 	st.Containers.Each(func(_ state.ContainerSlot, k *state.Container) bool {
 		if k.OnNode && k.Node == slot {
-			end, ok := probe.EndOf(k)
-			last, ends = max(last, end), ends && ok
+			last = max(last, probe.EndOf(k))
 		}
 		return true
 	})
-	end, ok := probe.EndOf(&state.Container{App: c.ask.App, AM: c.ask.AM, AllocatedMillis: c.m.now,
+	end := probe.EndOf(&state.Container{App: c.ask.App, AM: c.ask.AM, AllocatedMillis: c.m.now,
 		State: yarn.ContainerAllocated})
-	switch {
-	case !ends || ok && end <= last:
+	if end <= last {
 		return 0
-	case !ok:
-		return most
 	}
 	doublings := int64(1)
 	for minutes := (end - last) / 60_000; minutes > 0; minutes /= 2 {
