@@ -74,7 +74,7 @@ func (v *pass) handDown(i int32, a *state.App) (l Limits, stopped bool) {
 		}
 		l.limit = v.ChildLimit(parent, i, above.limit, above.blocked)
 	}
-	unreservable := v.ReservedOf(i)
+	unreservable := v.Unreservable(i)
 	if v.Config.Queues[i].Leaf {
 		unreservable = v.ReservedIn(a)
 	}

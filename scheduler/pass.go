@@ -118,10 +118,9 @@ func (p *pass) assign(i int32, node state.NodeSlot, l *Limits) outcome {
 
 func (p *pass) assignParent(i int32, node state.NodeSlot, l *Limits) outcome {
 	q := p.Queue(i)
-	pending, reserved := &q.Pending, &q.Reserved
+	pending := &q.Pending
 	if p.At.Label != 0 {
-		u := p.LabelUse(p.At.Uses[i])
-		pending, reserved = &u.Pending, &u.Reserved
+		pending = &p.LabelUse(p.At.Uses[i]).Pending
 	}
 	if p.Lending {
 		pending = &q.Pending
@@ -129,7 +128,7 @@ func (p *pass) assignParent(i int32, node state.NodeSlot, l *Limits) outcome {
 	if pending.IsZero() {
 		return outcome{}
 	}
-	if ok, headroom := p.QueueLimit(i, l.limit, *reserved); !ok {
+	if ok, headroom := p.QueueLimit(i, l.limit, p.Unreservable(i)); !ok {
 		l.headroom = headroom
 		return outcome{}
 	}

@@ -22,6 +22,14 @@ func (v *View) QueueLimit(i int32, limit, unreservable yarn.Resource) (bool, yar
 	})
 }
 
+// Unreservable returns what the applications below a queue with children could give up when the
+// queue is at its limit. In YARN this comes from metrics that name only memory and vcores, so a queue
+// that uses too many GPUs stays closed even if some of them are reserved.
+func (v *View) Unreservable(i int32) yarn.Resource {
+	reserved := v.ReservedOf(i)
+	return yarn.NewResource(reserved[yarn.Memory], reserved[yarn.VCores])
+}
+
 // UsedNow returns the use of a queue as a pass counts it, after the pass has given up the
 // reservation released; nil: none. In YARN this is the size of the queue's containers and
 // reservations. But room that a container uses and a reservation waits for must not count twice, so
