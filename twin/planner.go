@@ -78,6 +78,9 @@ func (p *Planner) Step(s Step) (o Observation, err error) {
 			panic(r)
 		}
 	}()
+	if p.eager {
+		p.now += state.AvoidMillis // no ask avoids a node any more; Hadoop's never does
+	}
 	switch s[0] {
 	case "set":
 		p.props[word(s, 1)] = strings.Join(s[2:], " ")
