@@ -113,7 +113,7 @@ func (t *Trial) refusal(p *pass, node state.NodeSlot) Reason {
 		return l.refusal
 	}
 	d := p.offerKey(t.app, t.ask, node, &l.Limits)
-	if d.state == stateAllocated && !p.accept(&d) {
+	if d.state == stateAllocated && !p.accept(&d) && !t.servedFirst(p, node) {
 		return t.limit(&p.View, p.limitOn(&d, p.releasedBy(&d)))
 	}
 	return t.decided(p, d)
@@ -229,15 +229,12 @@ func (t *Trial) before(p *pass, node state.NodeSlot) Reason {
 		return NoReason
 	}
 	leaf, l := s.LeafOf(s.State.Apps.Get(t.app)), t.limitsIn(p)
-	mine := func(d *decision) bool {
-		return d != nil && d.app == t.app && d.ask == t.ask && d.state == stateAllocated
-	}
 	own := l.Limits
-	if d := p.offer(t.app, node, &own); !mine(&d) {
+	if d := p.offer(t.app, node, &own); !t.isMine(&d) {
 		return BehindOtherAsk
 	}
 	own = Limits{limit: l.limit}
-	if d := p.assignLeaf(leaf, node, &own).decided; !mine(d) {
+	if d := p.assignLeaf(leaf, node, &own).decided; !t.isMine(d) && !t.servedFirst(p, node) {
 		return BehindFIFO
 	}
 	if p.Lending {
@@ -247,11 +244,21 @@ func (t *Trial) before(p *pass, node state.NodeSlot) Reason {
 			return t.behind(first)
 		}
 	}
-	if d := p.decide(node); !mine(d) {
+	if d := p.decide(node); !t.isMine(d) {
 		return t.behind(d)
 	}
 	return NextPass
 }
+
+// isMine reports whether a decision serves the ask.
+func (t *Trial) isMine(d *decision) bool {
+	return d != nil && d.app == t.app && d.ask == t.ask && d.state == stateAllocated
+}
+
+// servedFirst reports whether a pass on a node serves the ask before anything else. Sometimes it does
+// so only because a blocked sibling keeps room: the limit that the pass hands down is then so low that
+// the application gives up a reservation, and without this the maximum of a queue would be exceeded.
+func (t *Trial) servedFirst(p *pass, node state.NodeSlot) bool { return t.isMine(p.decide(node)) }
 
 // behind says what comes before the ask if a pass serves something else first, or nothing, because a
 // queue keeps the room.
