@@ -66,7 +66,8 @@ func (v preemptions) nextChoice(text string, a *state.App, ask state.AskSlot) (s
 			return text + v.dearText(&dear, k.Size), v.dear(&dear)
 		}
 	}
-	return text + "other queues must give, and the next rounds choose containers if some free enough on one node", nil
+	return text + "other queues must give, and the next rounds choose containers if some free enough on one node that " +
+		"no other reservation holds", nil
 }
 
 // dearText says that no set is warned because all sets lose too much work.

@@ -40,7 +40,7 @@ func TestExplainBalance(t *testing.T) {
 	}
 	if p = w.explained("app2").Preemption; p == nil ||
 		!strings.HasSuffix(p.Text,
-			"other queues must give, and the next rounds choose containers if some free enough on one node") {
+			"other queues must give, and the next rounds choose containers if some free enough on one node that no other reservation holds") {
 		t.Errorf("after the ask for small containers app2 hears %+v, want that other queues must give",
 			p)
 	}
@@ -120,7 +120,7 @@ func TestExplainQueuePriority(t *testing.T) {
 	w.tellAll("wait 2\nask app1 1x1G")
 	if p := w.explained("app2").Preemption; p == nil ||
 		!strings.HasSuffix(p.Text,
-			"other queues must give, and the next rounds choose containers if some free enough on one node") {
+			"other queues must give, and the next rounds choose containers if some free enough on one node that no other reservation holds") {
 		t.Errorf("before a round: %+v", p)
 	}
 	if d := w.preemption(); len(d.Next.Warns) != 1 || d.Next.Warns[0].Cause != "QUEUE_PRIORITY" {

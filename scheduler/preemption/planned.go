@@ -2,6 +2,7 @@ package preemption
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"rmd/fsm/state"
@@ -148,6 +149,7 @@ func (r *round) chooseForAsk(w beneficiary) {
 			r.unblock(w)
 		}
 		dear := len(sets) > 0 && !r.worth(w, sets[0].cost)
+		soon := r.cheapestSoon(w)
 		for len(sets) > 0 {
 			set := sets[0]
 			sets = sets[1:]
@@ -156,6 +158,9 @@ func (r *round) chooseForAsk(w beneficiary) {
 			}
 			// The queues of the victims may have lost containers since the comparison.
 			now, ok := r.cheapest(set.node, w, ams)
+			if ok && soon < now.cost/patienceFactor {
+				return
+			}
 			if now.compared = set.compared; !ok || !r.makeRoom(w, &now) {
 				continue
 			}
@@ -170,6 +175,34 @@ func (r *round) chooseForAsk(w beneficiary) {
 			return
 		}
 	}
+}
+
+// patienceFactor is a factor: an ask waits for a node that will soon be free to offer a set that loses
+// less than 1/patienceFactor of the work.
+const patienceFactor = 2
+
+// cheapestSoon returns the least work that the end of one container for an ask loses on nodes that are
+// reserved until warned containers end, or the largest number. A node has one reservation. So if most
+// nodes are reserved, only old containers may be left on the others.
+func (r *round) cheapestSoon(w beneficiary) uint64 {
+	size, least := r.s.State.Asks.Get(w.ask).Size, uint64(math.MaxUint64)
+	for i := range r.nodes {
+		o := &r.nodes[i]
+		if !o.taken || !r.usable(o, w) {
+			continue
+		}
+		res := r.s.State.Nodes.Get(o.node).Reservation
+		if res == 0 || !r.awaited(r.s.State.Reservations.Get(res)) {
+			continue
+		}
+		for _, v := range r.offers[o.first:o.end] {
+			if v.cost < least && v.leaf != w.leaf && !v.am && r.covers(v.size, size) &&
+				!r.s.State.Preemptions.Has(v.container) && r.mayLose([]victim{v}) {
+				least = v.cost
+			}
+		}
+	}
+	return least
 }
 
 // makeRoom makes room for one container of an ask with a set: it reserves the set's node or, if it
