@@ -46,3 +46,30 @@ func TestDrainNodes(t *testing.T) {
 		t.Errorf("the third time: %v", kindsOf(events))
 	}
 }
+
+// TestDrainOfARestartedNode checks that a draining node whose NodeManager registers again keeps its
+// total at what it uses, and stays as long as it says that it keeps something of an application.
+func TestDrainOfARestartedNode(t *testing.T) {
+	h := newHouse(t, 2, true)
+	at := h.run()
+	ids := h.ask(at, 0, 1)
+	h.beat(0, ids...)
+	h.must(t, &input.DrainNode{ID: h.nodes[0]})
+	h.register(0, true, ids...)
+	if n := h.node(0); n.State != yarn.NodeDecommissioning || n.Count != 1 || n.Total != n.Allocated {
+		t.Fatalf("with its container it is %s and has %s of %s", n.State, n.Allocated, n.Total)
+	}
+	h.beat(0)
+	h.finish(at)
+	in := &input.RegisterNode{ID: h.nodes[0], Rack: "r", Total: yarn.NewResource(8192, 8), NodeManager: true,
+		Running: []yarn.ApplicationID{at.App}}
+	h.must(t, in)
+	if n := h.node(0); n.State != yarn.NodeDecommissioning || !n.Total.IsZero() {
+		t.Fatalf("with an application that has ended it is %s and has a total of %s", n.State, n.Total)
+	}
+	in.Running = nil
+	h.must(t, in)
+	if n := h.node(0); n.State != yarn.NodeDecommissioned {
+		t.Errorf("with nothing it is %s", n.State)
+	}
+}

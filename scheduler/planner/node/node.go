@@ -51,8 +51,13 @@ func (ns *Nodes) stop(slot state.NodeSlot, to yarn.NodeState, report string) {
 	}
 	ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: to, Report: report})
 	ns.sched.ActivateAll()
+	ns.mastersEnded(ams, text) // as in YARN, new attempts start on the remaining nodes
+}
+
+// mastersEnded ends the attempts whose AMs were lost with their nodes.
+func (ns *Nodes) mastersEnded(ams []event.ContainerRef, text string) {
 	slices.SortFunc(ams, func(x, y event.ContainerRef) int { return cmp.Compare(x.App, y.App) })
-	for _, ref := range ams { // as in YARN, new attempts start on the remaining nodes
+	for _, ref := range ams {
 		ns.ends.MasterEnded(ref, yarn.ExitAborted, text, "")
 	}
 }
@@ -65,16 +70,16 @@ func lower(s yarn.NodeState) string {
 	return string(b)
 }
 
-// finishDrain decommissions a draining node that no application needs any more. Until then it keeps
-// the node's total equal to its allocated resource, so that nothing else fits. The node has no
-// reservation since the drain began.
-func (ns *Nodes) finishDrain(slot state.NodeSlot) {
+// finishDrain decommissions a draining node that no application needs any more, unless the node says
+// that it keeps something of one. Until then it keeps the node's total equal to its allocated resource,
+// so that nothing else fits. The node has no reservation since the drain began.
+func (ns *Nodes) finishDrain(slot state.NodeSlot, keeps bool) {
 	n := ns.st.Nodes.Get(slot)
 	if n.State != yarn.NodeDecommissioning {
 		return
 	}
 	switch {
-	case n.Drained():
+	case n.Drained() && !keeps:
 		ns.sched.Emit(&event.NodeStateChanged{Node: slot, State: yarn.NodeDecommissioned, Report: n.Report})
 	case n.Total != n.Allocated:
 		ns.sched.Emit(&event.NodeResourceChanged{Node: slot, Total: n.Allocated})

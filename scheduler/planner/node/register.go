@@ -18,6 +18,7 @@ func (rp *Reports) Register(in *input.RegisterNode) input.Reply {
 	slot, drains := rp.st.Nodes.Find(in.ID), int64(-1)
 	first := slot == 0
 	report := ""
+	var ams []event.ContainerRef
 	if fault := rp.nodes.refusedHost(slot, in.ID); fault != nil {
 		return input.Refuse(in, fault)
 	}
@@ -33,7 +34,7 @@ func (rp *Reports) Register(in *input.RegisterNode) input.Reply {
 				"node %s is decommissioned", in.ID))
 		}
 		rp.heardAgain(slot)
-		rp.reconcile(slot, in)
+		ams = rp.reconcile(slot, in)
 		if n := rp.st.Nodes.Get(slot); n.State == yarn.NodeDecommissioning {
 			drains, report = n.DeadlineMillis, n.Report
 		}
@@ -61,13 +62,19 @@ func (rp *Reports) Register(in *input.RegisterNode) input.Reply {
 		reply.Total = n.SetTotal
 	}
 	rp.health(slot, in.Unhealthy, in.Report)
+	rp.nodes.finishDrain(slot, len(in.Running) > 0)
 	reply.Number = slot
 	rp.sched.ActivateAll()
+	rp.nodes.mastersEnded(ams, cameBackWithout) // as in YARN, new attempts start after the registration
 	return reply
 }
 
-// reconcile ends the containers that a node no longer has when it registers again.
-func (rp *Reports) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
+// cameBackWithout is what the AM is told of a container that its node no longer has.
+const cameBackWithout = "Container lost when its node came back without it."
+
+// reconcile ends the containers that a node no longer has when it registers again. It returns those
+// of AMs, whose attempts have not ended yet.
+func (rp *Reports) reconcile(slot state.NodeSlot, in *input.RegisterNode) (ams []event.ContainerRef) {
 	has := make(map[yarn.ContainerID]bool, len(in.Containers)) // looked up by key only
 	for _, c := range in.Containers {
 		has[c.Container] = true
@@ -75,9 +82,12 @@ func (rp *Reports) reconcile(slot state.NodeSlot, in *input.RegisterNode) {
 	for _, r := range rp.nodes.containersOn(slot) {
 		c := rp.st.Containers.Get(r)
 		if !has[rp.st.Apps.ContainerID(c)] && (c.Launched || c.State == yarn.ContainerReleasing) {
-			rp.ends.Complete(rp.st.Apps.Ref(c), yarn.ExitAborted, "Container lost when its node came back without it.")
+			if ref := rp.st.Apps.Ref(c); rp.ends.CompleteAlone(ref, yarn.ExitAborted, cameBackWithout) {
+				ams = append(ams, ref)
+			}
 		}
 	}
+	return ams
 }
 
 // Unregister ends the use of a node that says that it stops.

@@ -188,7 +188,7 @@ func (rp *Reports) Heard(in *input.NodesHeard) input.Reply {
 		}
 		if rp.st.Nodes.Has(slot) {
 			rp.heardAgain(slot)
-			rp.nodes.finishDrain(slot)
+			rp.nodes.finishDrain(slot, false)
 			rp.sched.HeartbeatPass(slot)
 		}
 	}
@@ -228,9 +228,7 @@ func (rp *Reports) Heartbeat(in *input.NodeHeartbeat) input.Reply {
 	recovered := rp.health(slot, in.Unhealthy, in.Report)
 	rp.heard(slot, in)
 	renewal.Plan{State: rp.st, NowMillis: rp.sched.Now(), Emit: rp.sched.Emit}.Kept(in.KeepAlive)
-	if len(in.KeepAlive) == 0 {
-		rp.nodes.finishDrain(slot)
-	}
+	rp.nodes.finishDrain(slot, len(in.KeepAlive) > 0)
 	if recovered { // as in YARN, its next heartbeat is the first one that is served
 		rp.sched.NodeFreed(slot)
 	} else {
