@@ -13,7 +13,8 @@ import (
 // Families are the optional features of a history. Without them it has one queue and asks for "*".
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
 	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights",
-	"parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates", "drains", "dynamic"}
+	"parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates", "drains", "dynamic",
+	"restarts"}
 
 // Inside is a family of histories with rounds of preemption: applications also take from others of
 // their queue.
@@ -165,7 +166,8 @@ func (g *generator) action() error {
 	}
 	choices := []choice{
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
-		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {2, "drains", g.drain}, {3, "sizes", g.resizeNode},
+		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {2, "drains", g.drain},
+		{3, "restarts", g.restart}, {3, "sizes", g.resizeNode},
 		{2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
 		{20, "preemption", func() error { return g.step("preempt") }},
@@ -309,6 +311,11 @@ func (g *generator) priority() error { return g.onOne("priority %d %d", g.r.IntN
 // beat adds a heartbeat of a node that reports some of the changes there.
 func (g *generator) beat() error {
 	host := pick(g, g.hosts)
+	return g.step("beat %s%s", host, g.changes(host))
+}
+
+// changes returns words for some of the changes on a node that it has not reported yet.
+func (g *generator) changes(host string) (words string) {
 	node := g.p.st.Nodes.Find(nodeID(host))
 	var run, done []string
 	if node != 0 && g.p.racks[host] != "" {
@@ -325,14 +332,26 @@ func (g *generator) beat() error {
 			}
 		}
 	}
-	words := ""
 	if len(run) > 0 {
 		words += " run=" + strings.Join(run, ",")
 	}
 	if len(done) > 0 {
 		words += " done=" + strings.Join(done, ",")
 	}
-	return g.step("beat %s%s", host, words)
+	return words
+}
+
+// restart adds a restart of a NodeManager, which may have another size then.
+func (g *generator) restart() error {
+	host, words := pick(g, g.hosts), " lost"
+	if g.chance(60) {
+		words = g.changes(host)
+	}
+	size := g.nodeSize()
+	if total, ok := g.p.totals[host]; ok && g.chance(60) {
+		size = g.size(int(total[yarn.Memory]), int(total[yarn.VCores]), int(total[2]))
+	}
+	return g.step("restart %s %s%s", host, size, words)
 }
 
 // name returns a container's name in the history; "" if it has none yet.

@@ -18,6 +18,9 @@ import (
 //	drain HOST                      a node is to leave when its containers have ended
 //	back HOST                       a draining node stays; nothing if a container there is not running
 //	beat HOST [run=C,…] [done=C,…]  a heartbeat: the node runs containers, others have ended
+//	restart HOST SIZE [run=C,…] [done=C,…]
+//	                                a NodeManager registers again, with the containers that it runs
+//	restart HOST SIZE lost          the same without them
 //	eager                           before start: rmd runs in eager mode, and only amounts are compared
 //	done C                          a container ends, wherever it runs
 //	quiet                           AMs call and nodes send heartbeats until nothing changes

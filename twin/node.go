@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/fsm/state"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -51,26 +52,61 @@ func (p *Planner) beat(s Step) {
 	if p.racks[host] == "" {
 		return
 	}
-	node, in := p.st.Nodes.Find(nodeID(host)), &input.NodeHeartbeat{ID: nodeID(host)}
-	for _, w := range s[2:] {
-		kind, list, _ := strings.Cut(w, "=")
-		for _, name := range strings.Split(list, ",") {
+	node := p.st.Nodes.Find(nodeID(host))
+	p.must(&input.NodeHeartbeat{ID: nodeID(host), Statuses: p.statuses(node, s[2:])})
+	p.drainEnds(host)
+}
+
+// statuses returns the changes on a node that the words of a step name.
+func (p *Planner) statuses(node state.NodeSlot, words []string) (list []input.ContainerStatus) {
+	for _, w := range words {
+		kind, names, _ := strings.Cut(w, "=")
+		for _, name := range strings.Split(names, ",") {
 			c := p.container(name)
 			switch {
 			case c == nil || c.Node != node || !c.OnNode:
 			case kind == "run" && yarnState(c) == yarn.ContainerAcquired && !c.Launched:
-				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c),
+				list = append(list, input.ContainerStatus{Container: p.st.Apps.ContainerID(c),
 					State: yarn.ContainerRunning})
 			case kind == "done" && c.Launched && !(c.AM && c.State.Live()):
-				in.Statuses = append(in.Statuses, input.ContainerStatus{Container: p.st.Apps.ContainerID(c),
+				list = append(list, input.ContainerStatus{Container: p.st.Apps.ContainerID(c),
 					State: yarn.ContainerCompleted})
 			}
 		}
 	}
 	// YARN processes started containers before ended ones.
-	slices.SortStableFunc(in.Statuses, func(a, b input.ContainerStatus) int { return cmp.Compare(a.State, b.State) })
+	slices.SortStableFunc(list, func(a, b input.ContainerStatus) int { return cmp.Compare(a.State, b.State) })
+	return list
+}
+
+// restart lets a node register again, with the containers that it runs or without them. It is as
+// healthy as before.
+func (p *Planner) restart(s Step) {
+	host := word(s, 1)
+	rack := p.racks[host] + p.sick[host] // it is in one of them at most
+	if rack == "" {
+		return
+	}
+	p.totals[host] = size(word(s, 2))
+	node := p.st.Nodes.Find(nodeID(host))
+	in := &input.RegisterNode{ID: nodeID(host), Rack: rack, Total: p.totals[host], Unhealthy: p.sick[host] != ""}
+	if !slices.Contains(s, "lost") {
+		in.Containers = p.statuses(node, s[3:])
+		for _, c := range p.st.Containers.On(p.st.Nodes.Get(node)) {
+			id := p.st.Apps.ContainerID(c)
+			if c.Launched && !slices.ContainsFunc(in.Containers,
+				func(s input.ContainerStatus) bool { return s.Container == id }) {
+				in.Containers = append(in.Containers, input.ContainerStatus{Container: id, State: yarn.ContainerRunning})
+			}
+		}
+	}
 	p.must(in)
-	if p.st.Nodes.Get(node).State == yarn.NodeDecommissioned { // its drain has ended
+	p.drainEnds(host)
+}
+
+// drainEnds forgets a node whose drain has ended.
+func (p *Planner) drainEnds(host string) {
+	if p.st.Nodes.Get(p.st.Nodes.Find(nodeID(host))).State == yarn.NodeDecommissioned {
 		delete(p.racks, host)
 	}
 }

@@ -211,6 +211,8 @@ func (p *Planner) act(s Step) (result string) {
 		}
 	case "beat":
 		p.beat(s)
+	case "restart":
+		p.restart(s)
 	case "done":
 		p.done(word(s, 1))
 	case "quiet":

@@ -58,7 +58,10 @@ func leaveOutWords(h *History, try func([]Step) bool) (any bool) {
 	for i := len(h.Steps) - 1; i >= 0; i-- {
 		for w := 2; i < len(h.Steps) && w < len(h.Steps[i]); w++ {
 			s := h.Steps[i]
-			if !s.Is("allocate", "beat") {
+			if s.Is("restart") && w == 2 { // its size
+				continue
+			}
+			if !s.Is("allocate", "beat", "restart") {
 				break
 			}
 			rest := Step{}

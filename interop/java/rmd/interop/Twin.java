@@ -97,17 +97,17 @@ public final class Twin {
    * set has the totals that an administrator has set. In rmd a node that comes back keeps its
    * total.
    */
-  private final Map<String, Resource> set = new HashMap<>();
+  final Map<String, Resource> set = new HashMap<>();
   final TreeMap<String, TwinContext.Node> nodes = new TreeMap<>();
   /** sick has the nodes that report that they are unhealthy. The scheduler does not know them. */
-  private final Map<String, TwinContext.Node> sick = new HashMap<>();
+  final Map<String, TwinContext.Node> sick = new HashMap<>();
   final TreeMap<Integer, TwinContext.App> apps = new TreeMap<>();
   /**
    * known also has the applications that have ended, because nodes report their containers later.
    */
   private final Map<Integer, TwinContext.App> known = new HashMap<>();
   private final Map<ApplicationId, Integer> numbers = new HashMap<>();
-  private final Set<ContainerId> running = new HashSet<>();
+  final Set<ContainerId> running = new HashSet<>();
   TwinContext context;
   CapacityScheduler cs;
   TwinLabels labels;
@@ -402,6 +402,9 @@ public final class Twin {
       case "beat":
         beat(w);
         break;
+      case "restart":
+        new TwinRestart(this).restart(w);
+        break;
       case "done":
         done(w[1]);
         break;
@@ -531,7 +534,7 @@ public final class Twin {
    * listed creates YARN's list of the nodes with this node's label if there is none. YARN does not
    * create it if the only node without a label had a label before.
    */
-  private void listed(TwinContext.Node n) {
+  void listed(TwinContext.Node n) {
     String label = cs.getNode(n.id).getPartition();
     if (cs.getNodeTracker().getNodesPerPartition(label) == null) {
       intended("first without a label");
@@ -549,15 +552,28 @@ public final class Twin {
       return;
     }
     set.put(host, total);
+    resize(n, total);
+  }
+
+  void resize(TwinContext.Node n, Resource total) throws IllegalAccessException {
+    RMContainer held = hideReservation(n, total);
+    changeTotal(n, total);
+    RESERVED_ON.set(cs.getNode(n.id), held);
+  }
+
+  /**
+   * hideReservation hides a node's reservation and returns it; null if it has none. It cancels a
+   * reservation that does not fit the node's next total.
+   */
+  RMContainer hideReservation(TwinContext.Node n, Resource next) throws IllegalAccessException {
     SchedulerNode node = cs.getNode(n.id);
     RMContainer held = node.getReservedContainer();
-    if (held != null && !Resources.fitsIn(cs.getResourceCalculator(), held.getReservedResource(), total)) {
+    if (held != null && !Resources.fitsIn(cs.getResourceCalculator(), held.getReservedResource(), next)) {
       cancel("larger than node", held);
     }
     held = node.getReservedContainer();
     RESERVED_ON.set(node, null);
-    changeTotal(n, total);
-    RESERVED_ON.set(node, held);
+    return held;
   }
 
   private void changeTotal(TwinContext.Node n, Resource total) throws IllegalAccessException {
@@ -595,7 +611,7 @@ public final class Twin {
    * ended there. In YARN the resources of such a container move as well if its node gets another
    * label before it reports the end.
    */
-  private void announceLabels() throws IllegalAccessException {
+  void announceLabels() throws IllegalAccessException {
     Map<SchedulerNode, Map<ContainerId, Object>> hidden = new HashMap<>();
     for (TwinContext.Node n : nodes.values()) {
       SchedulerNode node = cs.getNode(n.id);
@@ -653,7 +669,7 @@ public final class Twin {
   }
 
   @SuppressWarnings("unchecked")
-  private static Map<ContainerId, Object> launched(SchedulerNode node) throws IllegalAccessException {
+  static Map<ContainerId, Object> launched(SchedulerNode node) throws IllegalAccessException {
     return (Map<ContainerId, Object>) LAUNCHED.get(node);
   }
 
@@ -690,9 +706,25 @@ public final class Twin {
     if (n == null) {
       return;
     }
-    for (int i = 2; i < w.length; i++) {
-      boolean run = w[i].startsWith("run=");
-      for (String name : w[i].substring(w[i].indexOf('=') + 1).split(",")) {
+    report(n, w);
+    dropIncreases(n);
+    offered = cs.getNode(n.id).getPartition();
+    context.drains = n.draining();
+    cs.handle(new NodeUpdateSchedulerEvent(n.face));
+    context.drains = false;
+    offered = TwinLabels.NONE;
+    drainEnds(n, w[1]);
+    apps.values().forEach(this::reorder); // YARN does not reorder when a reservation is fulfilled
+  }
+
+  /** report makes a node report the changes that the words of a step name. */
+  void report(TwinContext.Node n, String[] w) {
+    for (String word : w) {
+      boolean run = word.startsWith("run=");
+      if (!run && !word.startsWith("done=")) {
+        continue;
+      }
+      for (String name : word.substring(word.indexOf('=') + 1).split(",")) {
         ContainerId id = container(name);
         if (id != null && run) {
           RMContainer c = cs.getRMContainer(id);
@@ -706,32 +738,34 @@ public final class Twin {
         }
       }
     }
+  }
+
+  /** dropIncreases drops the increases of the containers that a node reports as ended. */
+  void dropIncreases(TwinContext.Node n) throws ReflectiveOperationException {
     Set<ContainerId> ending = new HashSet<>();
     n.completed.forEach(c -> ending.add(c.getContainerId()));
     for (FiCaSchedulerApp s : attempts()) {
       dropIncreases(s, ending);
     }
-    offered = cs.getNode(n.id).getPartition();
-    context.drains = n.draining();
-    cs.handle(new NodeUpdateSchedulerEvent(n.face));
-    context.drains = false;
-    offered = TwinLabels.NONE;
+  }
+
+  /** drainEnds removes a draining node that has no containers left. */
+  void drainEnds(TwinContext.Node n, String host) throws IllegalAccessException {
     if (n.draining()) {
       if (!n.total.equals(cs.getNode(n.id).getTotalResource())) {
         intended("nothing starts on a draining node");
       }
       announceLabels();
       if (launched(cs.getNode(n.id)).isEmpty()) {
-        lose(w[1]);
+        lose(host);
       }
     }
-    apps.values().forEach(this::reorder); // YARN does not reorder when a reservation is fulfilled
   }
 
   /**
    * isMaster returns whether a container is the AM of a live attempt. Its end is a step of its own.
    */
-  private boolean isMaster(ContainerId id) {
+  boolean isMaster(ContainerId id) {
     TwinContext.App a = apps.get(number(id.getApplicationAttemptId().getApplicationId()));
     return a != null && a.attempt.master != null && a.attempt.master.getId().equals(id);
   }
@@ -1055,7 +1089,7 @@ public final class Twin {
   }
 
   /** cancel ends a reservation that rmd ends but YARN would keep. */
-  private void cancel(String name, RMContainer held) {
+  void cancel(String name, RMContainer held) {
     intended.add(name);
     cs.killReservedContainer(held);
   }
@@ -1248,7 +1282,7 @@ public final class Twin {
     }
   }
 
-  private static final Field RESERVED_ON = field(SchedulerNode.class, "reservedContainer");
+  static final Field RESERVED_ON = field(SchedulerNode.class, "reservedContainer");
   private static final Field RESERVED = field(SchedulerApplicationAttempt.class, "reservedContainers");
 
   static Field field(Class<?> c, String name) {
@@ -1516,7 +1550,7 @@ public final class Twin {
    * reorder makes a leaf's order use the application's present usage. YARN does not do this when it
    * removes an application and adds it again.
    */
-  private void reorder(TwinContext.App a) {
+  void reorder(TwinContext.App a) {
     FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
     AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
     if (leaf.getApplications().contains(s)) {
