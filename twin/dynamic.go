@@ -27,7 +27,9 @@ func (g *generator) growing(props map[string]string, path string, absolute bool)
 	some(40, "leaf-template.capacity", "2w", "5w")
 	some(30, "parent-template.capacity", "3w")
 	some(40, "leaf-template.user-limit-factor", "1", "2", "20")
-	some(20, "leaf-template.ordering-policy", "fair")
+	if !g.with["keep"] { // see "order of an attempt with kept containers" on the differences page
+		some(20, "leaf-template.ordering-policy", "fair")
+	}
 	some(20, "max-queues", "1", "2")
 	some(20, "maximum-queue-depth", "1", "3")
 }
@@ -44,5 +46,9 @@ func (g *generator) someLeaf() string {
 		return pick(g, g.queues.leaves)
 	}
 	// A refresh may list v or w, but not x: see "queue above removed" on the differences page.
-	return pick(g, parents) + "." + pick(g, []string{"v", "w", "v", "w", "x.y", "x.z"})
+	path := pick(g, parents)
+	for name := range strings.SplitSeq(pick(g, []string{"v", "w", "v", "w", "x.y", "x.z"}), ".") {
+		path += "." + g.prefixOfNames(path) + name
+	}
+	return path
 }

@@ -41,7 +41,8 @@ func (g *generator) preemption(props map[string]string) {
 }
 
 // prefixOfNames returns a prefix for the names of a queue's children. YARN's policy finds the queue
-// of a container by its last name alone, so names must be unique.
+// of a container by its last name alone, so names must be unique: see "equal names" on the
+// differences page.
 func (g *generator) prefixOfNames(path string) string {
 	if name := yarn.QueueName(path); g.with["preemption"] && name != "root" {
 		return name

@@ -308,7 +308,7 @@ public final class Twin {
       reservations.put(s, RESERVED.get(s));
       RESERVED.set(s, new OldestFirst(s));
     }
-    TwinPreemption policy = new TwinPreemption(context, cs);
+    TwinPreemption policy = new TwinPreemption(context, cs, created);
     for (Map.Entry<FiCaSchedulerApp, Object> e : reservations.entrySet()) {
       RESERVED.set(e.getKey(), e.getValue());
     }

@@ -39,9 +39,16 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
   /** intended has the names of rmd's differences that had an effect. */
   public final Set<String> intended = new TreeSet<>();
 
-  /** TwinPreemption runs the policy once. */
-  public TwinPreemption(RMContext context, CapacityScheduler scheduler) throws ReflectiveOperationException {
+  /** places has the place of each queue in rmd's order. */
+  private final Map<String, Integer> places = new LinkedHashMap<>();
+
+  /**
+   * TwinPreemption runs the policy once. created has the queues that submissions have created, in
+   * this order, without those that the same submission has created below them.
+   */
+  public TwinPreemption(RMContext context, CapacityScheduler scheduler, List<String> created) throws ReflectiveOperationException {
     super(context, scheduler, SystemClock.getInstance());
+    place(scheduler.getRootQueue(), created);
     Field observe = ProportionalCapacityPreemptionPolicy.class.getDeclaredField("observeOnly");
     observe.setAccessible(true);
     observe.setBoolean(this, true);
@@ -143,13 +150,40 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
   }
 
   /**
-   * inOrder makes a selector compute in the order of the queues' names. Histories configure queues
-   * in this order, which rmd uses.
+   * place orders the queues as rmd does: those of the configuration depth first, and after them all
+   * that submissions have created. TwinPass.configuredOrder has ordered the children of each queue.
+   */
+  private void place(CSQueue root, List<String> created) {
+    List<CSQueue> queues = new ArrayList<>();
+    depthFirst(root, queues);
+    queues.sort(Comparator.comparing((CSQueue q) -> q.isDynamicQueue()).thenComparing(q -> q.isDynamicQueue() ? creation(q, created) : 0));
+    queues.forEach(q -> places.put(q.getQueuePath(), places.size()));
+  }
+
+  private static void depthFirst(CSQueue q, List<CSQueue> queues) {
+    queues.add(q);
+    if (q.getChildQueues() != null) {
+      q.getChildQueues().forEach(child -> depthFirst(child, queues));
+    }
+  }
+
+  /** creation returns when a queue was created: with the last one of created on its path. */
+  private static int creation(CSQueue q, List<String> created) {
+    String path = q.getQueuePath();
+    while (!created.contains(path) && path.contains(".")) {
+      path = path.substring(0, path.lastIndexOf('.'));
+    }
+    return created.indexOf(path);
+  }
+
+  /**
+   * inOrder makes a selector compute in rmd's order of queues. In YARN a hash orders those that are
+   * equally needy.
    */
   private void inOrder(PreemptionCandidatesSelector s, boolean reserved, boolean balance) throws ReflectiveOperationException {
     Field field = s.getClass().getDeclaredField("preemptableAmountCalculator");
     field.setAccessible(true);
-    field.set(s, new TwinCalculator(this, reserved, balance, Comparator.comparing(q -> q.queueName), true) {
+    field.set(s, new TwinCalculator(this, reserved, balance, Comparator.comparing(q -> places.get(q.queueName)), true) {
       @Override
       public void computeIdealAllocation(Resource cluster, Resource allowed) {
         super.computeIdealAllocation(cluster, allowed);
@@ -183,7 +217,9 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
 
   @Override
   public Set<String> getLeafQueueNames() {
-    return new LinkedHashSet<>(new TreeSet<>(super.getLeafQueueNames()));
+    List<String> names = new ArrayList<>(super.getLeafQueueNames());
+    names.sort(Comparator.comparing(places::get));
+    return new LinkedHashSet<>(names);
   }
 
   /** Recorder records what a selector chooses. */
