@@ -17,6 +17,7 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.RMContext;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerState;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
@@ -71,8 +72,40 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
     wholeLabels(context, scheduler);
     countLent(context, scheduler);
     Map<RMContainer, FiCaSchedulerNode> ended = countEnded(scheduler);
+    Map<FiCaSchedulerNode, RMContainer> unneeded = hideUnneeded(scheduler);
     editSchedule();
+    for (Map.Entry<FiCaSchedulerNode, RMContainer> e : unneeded.entrySet()) {
+      ON_NODE.set(e.getKey(), e.getValue());
+    }
     ended.forEach((c, node) -> node.markContainerToNonKillable(c.getContainerId()));
+  }
+
+  private static final Field ON_NODE;
+
+  static {
+    try {
+      ON_NODE = SchedulerNode.class.getDeclaredField("reservedContainer");
+      ON_NODE.setAccessible(true);
+    } catch (NoSuchFieldException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /**
+   * hideUnneeded takes reservations off their nodes for which nobody asks any more, and returns
+   * them. Hadoop would choose containers on the node for them.
+   */
+  private Map<FiCaSchedulerNode, RMContainer> hideUnneeded(CapacityScheduler scheduler) throws IllegalAccessException {
+    Map<FiCaSchedulerNode, RMContainer> unneeded = new LinkedHashMap<>();
+    for (FiCaSchedulerNode node : scheduler.getAllNodes()) {
+      RMContainer c = node.getReservedContainer();
+      if (c != null && scheduler.getApplicationAttempt(c.getApplicationAttemptId()).getOutstandingAsksCount(c.getReservedSchedulerKey()) <= 0) {
+        intended.add("reserved for nobody");
+        unneeded.put(node, c);
+        ON_NODE.set(node, null);
+      }
+    }
+    return unneeded;
   }
 
   /**
