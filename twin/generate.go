@@ -64,9 +64,6 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if g.with["kinds"] { // a refresh that names a new kind is read differently
 		delete(g.with, "refresh")
 	}
-	if preemption {
-		delete(g.with, "dynamic") // one of 600 histories differs, see docs/development/twin.md
-	}
 	if labels && g.with["dynamic"] { // a refresh takes the labels from dynamic queues, see "labels of a dynamic queue"
 		delete(g.with, "refresh")
 	}
