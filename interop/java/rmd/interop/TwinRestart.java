@@ -31,6 +31,7 @@ final class TwinRestart {
       return;
     }
     Resource total = Twin.resource(w[2]);
+    boolean resized = !total.equals(n.total); // YARN then looks at limits again
     if (!total.equals(twin.set.getOrDefault(w[1], total))) {
       twin.intended("set totals");
       total = twin.set.get(w[1]);
@@ -54,7 +55,7 @@ final class TwinRestart {
     } else if (lost || runs.isEmpty() && n.completed.isEmpty()) {
       addedAgain(n, total);
     } else {
-      if (!total.equals(n.total)) {
+      if (resized) {
         twin.resize(n, total);
       }
       reports(n, List.of());
