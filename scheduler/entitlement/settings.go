@@ -38,14 +38,15 @@ type Settings struct {
 }
 
 // OverdueMillis returns how long after a leaf began to wait for its guarantee the rounds take what
-// it needs whatever work is lost, so that it has its guarantee within GuaranteeWaitMillis: the
-// containers then get their warnings, and the limit of a round may spread them over several rounds.
+// it needs whatever work is lost, so that it has its guarantee within GuaranteeWaitMillis: a node may
+// first make room for another reservation, the containers then get their warnings, and the limit of a
+// round may spread them over several rounds.
 func (s *Settings) OverdueMillis() int64 {
 	rounds := int64(1)
 	if p := s.TotalPerRound; p.Num > 0 {
 		rounds = (int64(p.Den) + int64(p.Num) - 1) / int64(p.Num)
 	}
-	return max(s.GuaranteeWaitMillis-s.MaxWaitMillis-rounds*s.IntervalMillis, 0)
+	return max(s.GuaranteeWaitMillis-2*s.MaxWaitMillis-rounds*s.IntervalMillis, 0)
 }
 
 // OverdueAt returns OverdueMillis after a leaf began to wait, in Unix milliseconds.

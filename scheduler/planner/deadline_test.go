@@ -294,7 +294,7 @@ func TestDeadlines(t *testing.T) {
 				q.now += 600_000
 				q.ask(q.unmanaged("b", "bob"), 1, 1024)
 				q.do(&input.PreemptionRound{})
-				return q.now + 60_000 - 15_000 - 3000 // the time of a warning and of one round
+				return q.now + 60_000 - 2*15_000 - 3000 // the time of two warnings, one after the other, and of one round
 			},
 			met: func(q *quiet) bool {
 				debt, owed := q.p.st.Debts.To(q.p.st.Queues.Find("root.b"), 0)
