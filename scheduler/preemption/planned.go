@@ -148,8 +148,13 @@ func (r *round) chooseForAsk(w beneficiary) {
 		if free > 0 {
 			r.unblock(w)
 		}
-		dear := len(sets) > 0 && !r.worth(w, sets[0].cost)
-		soon := r.cheapestSoon(w)
+		var soon uint64
+		if len(sets) > 0 {
+			if !r.worth(w, sets[0].cost) {
+				return
+			}
+			soon = r.cheapestSoon(w)
+		}
 		for len(sets) > 0 {
 			set := sets[0]
 			sets = sets[1:]
@@ -171,7 +176,7 @@ func (r *round) chooseForAsk(w beneficiary) {
 				sets = slices.Insert(sets, at, next)
 			}
 		}
-		if free > 0 || dear {
+		if free > 0 {
 			return
 		}
 	}
