@@ -765,7 +765,7 @@ public final class Twin {
   /**
    * isMaster returns whether a container is the AM of a live attempt. Its end is a step of its own.
    */
-  boolean isMaster(ContainerId id) {
+  private boolean isMaster(ContainerId id) {
     TwinContext.App a = apps.get(number(id.getApplicationAttemptId().getApplicationId()));
     return a != null && a.attempt.master != null && a.attempt.master.getId().equals(id);
   }

@@ -90,13 +90,9 @@ final class TwinRestart {
     SchedulerNode node = twin.cs.getNode(n.id);
     List<RMContainer> waiting = node.getCopiedListOfRunningContainers();
     waiting.removeIf(c -> twin.running.contains(c.getContainerId()));
-    waiting.forEach(c -> {
-      try {
-        Twin.launched(node).remove(c.getContainerId());
-      } catch (IllegalAccessException e) {
-        throw new IllegalStateException(e);
-      }
-    });
+    for (RMContainer c : waiting) {
+      Twin.launched(node).remove(c.getContainerId());
+    }
     if (held != null || !waiting.isEmpty()) {
       twin.intended("kept at a restart");
     }
