@@ -29,7 +29,7 @@ func BenchmarkLook(b *testing.B) {
 		}
 	}
 	now := time.UnixMilli(tokens)
-	cfg := Config{Logger: hclog.NewNullLogger(), Submitter: &cluster{}, Reader: &cluster{}, Services: &nameNode{},
+	cfg := Config{Logger: hclog.NewNullLogger(), Submitter: &cluster{}, Reader: fixed{&cluster{}, st}, Services: &nameNode{},
 		Final: func(error) bool { return false }}
 	cfg.Defaults()
 	cfg.Policy.ThreadsMax, cfg.Now = services*cfg.PerSecond, func() time.Time { return now }
@@ -42,9 +42,17 @@ func BenchmarkLook(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if next := r.look(b.Context(), st); next != time.Second {
+		if next := r.look(b.Context()); next != time.Second {
 			b.Fatalf("the next look is in %s, want 1s", next)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(cfg.Pause), "cores")
 }
+
+// fixed is a cluster whose state stays the same.
+type fixed struct {
+	*cluster
+	st *state.State
+}
+
+func (f fixed) Fork() *state.State { return f.st }

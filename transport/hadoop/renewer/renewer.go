@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -89,7 +90,7 @@ type Renewer struct {
 	groups groups
 
 	mu     sync.Mutex
-	calls  map[key]struct{}     // in progress, until their results are reported
+	calls  map[key]bool         // in progress; true if its result is reported, which the next look removes
 	active int                  // of the calls, those that have no result yet
 	next   map[string]time.Time // when the next call to a service may begin
 	lost   map[uint32]setback   // lost tokens whose replacement has failed in this term, by number
@@ -110,7 +111,7 @@ func New(cfg Config) (*Renewer, error) {
 	if cfg.Logger == nil || cfg.Submitter == nil || cfg.Reader == nil || cfg.Services == nil || cfg.Final == nil {
 		return nil, errors.New("renewer: logger, submitter, reader, services and final are required")
 	}
-	return &Renewer{cfg: cfg, woken: make(chan struct{}, 1), calls: map[key]struct{}{}, next: map[string]time.Time{},
+	return &Renewer{cfg: cfg, woken: make(chan struct{}, 1), calls: map[key]bool{}, next: map[string]time.Time{},
 		lost: map[uint32]setback{}}, nil
 }
 
@@ -192,7 +193,7 @@ func (r *Renewer) follow(ctx context.Context) error {
 	defer func() { cancel(); <-failed }()
 	for ctx.Err() == nil {
 		// Nobody waits for what becomes due by time, and a look reads all tokens.
-		next := time.NewTimer(max(r.look(ctx, r.cfg.Reader.Fork()), r.cfg.Gather))
+		next := time.NewTimer(max(r.look(ctx), r.cfg.Gather))
 		select {
 		case <-r.woken:
 		case <-next.C:
@@ -228,8 +229,9 @@ const lookMost = time.Minute
 
 // look begins the calls that are due, those first for which an application waits. It returns the time
 // until the next one is due, without those that wait for the end of another call.
-func (r *Renewer) look(ctx context.Context, st *state.State) time.Duration {
-	now := r.cfg.Now()
+func (r *Renewer) look(ctx context.Context) time.Duration {
+	r.removeReported()
+	st, now := r.cfg.Reader.Fork(), r.cfg.Now()
 	next := now.Add(lookMost)
 	due := r.due(st, now, &next)
 	for _, t := range due {
@@ -245,6 +247,14 @@ func (r *Renewer) look(ctx context.Context, st *state.State) time.Duration {
 		}
 	}
 	return next.Sub(now)
+}
+
+// removeReported removes the calls whose results are in the state from now on. A call that is reported
+// later stays until the next look, because this one would not see its result and make the call again.
+func (r *Renewer) removeReported() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.calls, func(_ key, reported bool) bool { return reported })
 }
 
 // due returns the tokens for which a call is due and whose service may be called now, the most urgent
@@ -324,7 +334,7 @@ func (r *Renewer) begin(k key, service string, now time.Time, call func() (repor
 			delete(r.next, name)
 		}
 	}
-	r.calls[k] = struct{}{}
+	r.calls[k] = false
 	r.active++
 	r.wg.Go(func() {
 		report := call()
@@ -333,7 +343,7 @@ func (r *Renewer) begin(k key, service string, now time.Time, call func() (repor
 			report()
 		}
 		r.mu.Lock()
-		delete(r.calls, k)
+		r.calls[k] = true
 		r.mu.Unlock()
 		r.wake()
 	})

@@ -257,6 +257,34 @@ func TestRenewalsAreReportedTogether(t *testing.T) {
 	}
 }
 
+// TestResultAfterTheForkOfALook: a call whose result is reported while a look has an older state is not
+// made again.
+func TestResultAfterTheForkOfALook(t *testing.T) {
+	w := newWorld(t, hdfs(1))
+	w.hold = make(chan struct{})
+	w.r.look(t.Context())
+	w.r.cfg.Reader = outdated{w, func() {
+		close(w.hold)
+		w.r.wg.Wait()
+	}}
+	w.r.look(t.Context())
+	w.r.wg.Wait()
+	if got := w.phases(); got != "kept " || w.renewed["1"] != 1 {
+		t.Errorf("the token is %s, renewed %d times, want once", got, w.renewed["1"])
+	}
+}
+
+// outdated is a world of which something happens after each fork.
+type outdated struct {
+	*world
+	happens func()
+}
+
+func (o outdated) Fork() *state.State {
+	defer o.happens()
+	return o.world.Fork()
+}
+
 // TestNothingAfterTheLeadership: a call that ends with the leadership reports nothing, and the next
 // leader makes it again.
 func TestNothingAfterTheLeadership(t *testing.T) {
