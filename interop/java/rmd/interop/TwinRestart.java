@@ -8,6 +8,7 @@ import org.apache.hadoop.yarn.api.records.ContainerState;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeRemovedSchedulerEvent;
@@ -64,8 +65,8 @@ final class TwinRestart {
   }
 
   /**
-   * reports processes what the registration says about containers. YARN keeps it until the node's
-   * first heartbeat.
+   * reports processes what the registration says about containers, and then looks at the limits of
+   * AMs, as rmd does. YARN keeps it until the node's first heartbeat.
    */
   private void reports(TwinContext.Node n, List<ContainerId> lost) throws ReflectiveOperationException {
     for (ContainerId id : lost) {
@@ -79,6 +80,8 @@ final class TwinRestart {
     twin.context.drains = true; // nothing is allocated
     twin.cs.handle(new NodeUpdateSchedulerEvent(n.face));
     twin.context.drains = false;
+    Resource cluster = twin.cs.getClusterResource();
+    twin.cs.getRootQueue().updateClusterResource(cluster, new ResourceLimits(cluster));
   }
 
   /**
