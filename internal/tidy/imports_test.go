@@ -215,7 +215,7 @@ var places = map[string]place{
 		"transport/http/problem", "api", "transport/http/view"},
 		why: "it knows callers and none of the folders that serve them"},
 	"transport/http/route": {ours: []string{"yarn", "fsm/event", "fsm/state", "internal/job", "scheduler/input",
-		"transport/http/auth", "transport/http/problem", "api", "transport/http/view", "transport/frontend"},
+		"scheduler/planner/audit", "transport/http/auth", "transport/http/problem", "api", "transport/http/view", "transport/frontend"},
 		outside: []string{hclog}, why: "every folder of transport/http uses it, so it imports none of them"},
 	"transport/http/v1": {ours: []string{"yarn", "fsm/apptoken", "fsm/event", "fsm/state", "scheduler/input",
 		"scheduler/capacity/...", "scheduler/placement", "internal/hadoopconf", "transport/http/auth",

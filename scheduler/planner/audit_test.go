@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -93,6 +94,25 @@ func TestAuditRecordedWithChange(t *testing.T) {
 		t.Error("an operation without a caller is not planned")
 	} else if a, ok := events[len(events)-1].(*event.Audited); ok {
 		t.Errorf("an operation without a caller is recorded as %+v", a)
+	}
+}
+
+// TestAuditOfRefusedConf checks what is told of a configuration that is refused.
+func TestAuditOfRefusedConf(t *testing.T) {
+	h := newHouse(t, 0, false)
+	in := &input.SetQueues{Comment: "why", Properties: []input.Property{{Name: confPrefix + "root.z.capacity", Value: "1"}}}
+	for _, p := range h.p.st.Versions.Current().Properties {
+		in.Properties = append(in.Properties, input.Property{Name: p.Name, Value: p.Value})
+	}
+	if got, want := audit.Wanted(h.p.st, in), `root.z.capacity: unset → "1" (why)`; got != want {
+		t.Errorf("Wanted = %s, want %s", got, want)
+	}
+	in.Properties = slices.Repeat(in.Properties[:1], 1000)
+	for i := range in.Properties {
+		in.Properties[i].Name += strings.Repeat("y", i)
+	}
+	if got := audit.Wanted(state.New(), in); len(got) > audit.TargetMax || !strings.Contains(got, "more (why)") {
+		t.Errorf("Wanted = %d bytes, %s", len(got), got)
 	}
 }
 

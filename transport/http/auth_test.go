@@ -550,6 +550,26 @@ func TestFailuresAreRecorded(t *testing.T) {
 	}
 }
 
+// TestRefusedChangeIsRecorded checks that the audit records what a refused operation was to change.
+func TestRefusedChangeIsRecorded(t *testing.T) {
+	b := newBench(t, nil)
+	b.d.answering(func(_ context.Context, r input.Request) (input.Reply, uint64, error) {
+		if _, ok := r.Input.(*input.Audit); ok {
+			return r.Input.NewReply(), 99, nil
+		}
+		return input.Refuse(r.Input, input.Refusef(input.InvalidRequest, "lower it", "too much")), 0, nil
+	})
+	b.fails(400, api.CodeInvalidRequest, "PUT", "/v1/conf",
+		`{"properties":{"yarn.scheduler.capacity.root.queues":"z"},"comment":"why"}`)
+	for _, a := range b.d.audits() {
+		if !strings.Contains(a.Target, `root.queues: "online,train,batch,adhoc" → "z"`) || !strings.HasSuffix(a.Target, "(why)") {
+			t.Errorf("the target of a refused %s is %q", a.Action, a.Target)
+		}
+		return
+	}
+	t.Error("the refusal is not recorded")
+}
+
 // TestNoSecretIsLogged checks that logins and refusals write no secret to the log at the level
 // trace.
 func TestNoSecretIsLogged(t *testing.T) {

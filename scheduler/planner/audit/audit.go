@@ -43,10 +43,23 @@ func (op *Operation) Done(st *state.State, events []event.Event) *event.Audited 
 	target := op.target
 	switch op.in.(type) {
 	case *input.SetQueues, *input.RollbackQueues:
-		target = strings.TrimSuffix(confChanges(st.Versions)+" ("+strings.TrimSpace(target)+")", " ()")
+		target = withComment(confChanges(st.Versions), target)
 	}
 	return Entry(&input.Audit{Who: op.caller.Who, From: op.caller.From, Action: input.Operation(op.in),
 		Target: target, Result: event.AuditDone})
+}
+
+// Wanted describes what an operation was to change that was refused or failed on a state.
+func Wanted(st *state.State, in input.Input) string {
+	target := Target(st, in)
+	if set, ok := in.(*input.SetQueues); ok {
+		target = withComment(confWanted(st.Versions, set), target)
+	}
+	return input.Cut(target, TargetMax)
+}
+
+func withComment(text, comment string) string {
+	return strings.TrimSuffix(text+" ("+strings.TrimSpace(comment)+")", " ()")
 }
 
 // Entry returns the event for an audit entry, with shortened texts.

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"rmd/api"
 	"rmd/fsm/event"
 	"rmd/scheduler/input"
+	"rmd/scheduler/planner/audit"
 	"rmd/transport/http/auth"
 )
 
@@ -15,9 +17,11 @@ import (
 // successes, in the log entry with their changes.
 func (c *Call) AuditInput(in input.Input, err error) {
 	action := input.Operation(in)
-	if action != "" && err != nil {
-		c.recordFew(action, c.target(), err)
+	if action == "" || err == nil {
+		return
 	}
+	st, _ := c.mux.cfg.Views.Fork(c.R)
+	c.recordFew(action, cmp.Or(audit.Wanted(st, in), c.target()), err)
 }
 
 // target returns what the path of the call names, such as a node or a queue.
