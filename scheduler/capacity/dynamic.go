@@ -355,18 +355,15 @@ func (c *Config) roomForChild(p *Queue, path string) error {
 	return nil
 }
 
-// weighted reports whether all children of a parent have weights and may have: a parent with an
-// absolute capacity has only children with absolute capacities.
+// weighted reports whether the children of a parent have weights, and may have: a parent with an
+// absolute capacity has only children with absolute capacities. As in YARN, one child with a weight
+// suffices, because the others can only have no capacity.
 func (c *Config) weighted(p *Queue) bool {
 	if p.Capacity.Unit == amount.Absolute {
 		return false
 	}
-	for _, i := range p.Children {
-		if c.Queues[i].Capacity.Unit != amount.Weight {
-			return false
-		}
-	}
-	return true
+	units, _ := unitsOf(c, p)
+	return len(units) == 0 && len(p.Children) == 0 || slices.Contains(units, amount.Weight)
 }
 
 // Candidates returns the queues that would be created, each below the one before, so that rules can

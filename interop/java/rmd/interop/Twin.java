@@ -822,7 +822,7 @@ public final class Twin {
       context.rejected = true;
     }
     if (!context.rejected) {
-      oneApplication(cs.getQueue(w[2]));
+      applications(cs.getQueue(w[2]));
       cs.handle(new AppAddedSchedulerEvent(w[3], c, false, priority));
     }
     if (created != null && context.rejected) {
@@ -909,16 +909,29 @@ public final class Twin {
     return false;
   }
 
-  /** oneApplication lets a dynamic leaf have one application if its share allows none. */
-  private void oneApplication(CSQueue q) {
-    if (!(q instanceof AbstractLeafQueue) || !((AbstractLeafQueue) q).isDynamicQueue() || ((AbstractLeafQueue) q).getMaxApplications() > 0) {
+  /**
+   * applications limits the applications of a dynamic leaf as rmd does: at least one, even if its share
+   * allows none, and without the labels that mayUseLabels gives it.
+   */
+  private void applications(CSQueue q) {
+    if (!(q instanceof AbstractLeafQueue) || !((AbstractLeafQueue) q).isDynamicQueue()) {
       return;
     }
     AbstractLeafQueue leaf = (AbstractLeafQueue) q;
-    intended("one application");
-    leaf.setMaxApplications(1);
-    float factor = leaf.getUserLimitFactor();
-    leaf.setMaxApplicationsPerUser(factor < 0 ? 1 : Math.min(1, (int) (leaf.getUserLimit() / 100 * factor)));
+    CapacitySchedulerConfiguration c = cs.getConfiguration();
+    int most = leaf.getMaxApplications();
+    if (c.getMaximumApplicationsPerQueue(q.getQueuePath()) < 0 && c.getGlobalMaximumApplicationsPerQueue() <= 0) {
+      most = Math.min(most, (int) (c.getMaximumSystemApplications() * q.getAbsoluteCapacity()));
+    }
+    if (most == 0) {
+      intended("one application");
+      most = 1;
+    }
+    if (most != leaf.getMaxApplications()) {
+      leaf.setMaxApplications(most);
+      float factor = leaf.getUserLimitFactor();
+      leaf.setMaxApplicationsPerUser(factor < 0 ? most : Math.min(most, (int) (most * (leaf.getUserLimit() / 100) * factor)));
+    }
   }
 
   private void remove(CSQueue q) {
