@@ -40,10 +40,11 @@ func (r *Renewer) serve(ctx context.Context, st *state.State, t *apptoken.Token)
 
 // putOff remembers that a lost token could not be replaced.
 func (r *Renewer) putOff(t *apptoken.Token) {
+	now := r.cfg.Now() // without the lock: the clock of a test may have one too
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	failures := r.lost[t.Number].failures
-	r.lost[t.Number] = setback{failures + 1, r.cfg.Now().Add(r.again(failures, false, noLimit))}
+	r.lost[t.Number] = setback{failures + 1, now.Add(r.again(failures, false, noLimit))}
 }
 
 // call makes the call within its time and returns the report of its success.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -226,35 +227,37 @@ func TestRenewsAFewAtATimeAndEachOnce(t *testing.T) {
 // TestRenewalsAreReportedTogether: the next renewals of many tokens, for which nobody waits, are a few
 // inputs. They do not keep others from being called.
 func TestRenewalsAreReportedTogether(t *testing.T) {
-	var all []event.AppToken
-	for n := range 100 {
-		all = append(all, hdfs(n))
-	}
-	w := newWorld(t, all...)
-	w.r.cfg.PerSecond = 1000
-	renewed := func(times int) func() bool {
-		return func() bool {
-			n := 0
-			for token := range w.st.AppTokens.Tokens() {
-				if token.EndMillis == w.now.Add(time.Hour).UnixMilli() && w.renewed[string(token.Identifier)] == times {
-					n++
-				}
-			}
-			return n == len(all)
+	synctest.Test(t, func(t *testing.T) { // how many gather depends on the time
+		var all []event.AppToken
+		for n := range 100 {
+			all = append(all, hdfs(n))
 		}
-	}
-	w.lead(renewed(1))
-	if n := len(w.inputs); n != len(all) {
-		t.Errorf("%d reports while the application waits, want one for each of %d tokens", n, len(all))
-	}
-	w.now, w.inputs = w.now.Add(50*time.Minute), nil
-	for token := range w.st.AppTokens.Tokens() {
-		w.apply(&event.TokenRenewed{Token: token.Number, EndMillis: token.EndMillis, NextMillis: w.now.UnixMilli()})
-	}
-	w.lead(renewed(2))
-	if n := len(w.inputs); n > len(all)/5 {
-		t.Errorf("%d reports of %d renewals", n, len(all))
-	}
+		w := newWorld(t, all...)
+		w.r.cfg.PerSecond = 1000
+		renewed := func(times int) func() bool {
+			return func() bool {
+				n := 0
+				for token := range w.st.AppTokens.Tokens() {
+					if token.EndMillis == w.now.Add(time.Hour).UnixMilli() && w.renewed[string(token.Identifier)] == times {
+						n++
+					}
+				}
+				return n == len(all)
+			}
+		}
+		w.lead(renewed(1))
+		if n := len(w.inputs); n != len(all) {
+			t.Errorf("%d reports while the application waits, want one for each of %d tokens", n, len(all))
+		}
+		w.now, w.inputs = w.now.Add(50*time.Minute), nil
+		for token := range w.st.AppTokens.Tokens() {
+			w.apply(&event.TokenRenewed{Token: token.Number, EndMillis: token.EndMillis, NextMillis: w.now.UnixMilli()})
+		}
+		w.lead(renewed(2))
+		if n := len(w.inputs); n > len(all)/5 {
+			t.Errorf("%d reports of %d renewals", n, len(all))
+		}
+	})
 }
 
 // TestResultAfterTheForkOfALook: a call whose result is reported while a look has an older state is not
