@@ -177,10 +177,12 @@ func TestTimeouts(t *testing.T) {
 					out = nil
 				}
 			})
-			ends(t, closed, endUnread, from, def.WriteTimeout)
+			time.Sleep(def.WriteTimeout / 2)
+			synctest.Wait()
 			if n := len(s.slots); n != 0 {
 				t.Errorf("%d calls hold slots for a peer that does not read", n)
 			}
+			ends(t, closed, endUnread, from, def.WriteTimeout)
 		}, func(c *Config) { c.OutputMax = 10000 })
 	})
 }
