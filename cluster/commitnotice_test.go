@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"encoding/binary"
 	"testing"
 	"time"
@@ -8,13 +9,25 @@ import (
 	"github.com/hashicorp/raft"
 
 	"rmd/cluster/commits"
+	"rmd/cluster/protocol"
 )
+
+// patientPeer is a Peer whose commit notices have as much time as they need. A notice that takes too long
+// is lost, and nothing sends another one while CommitTimeout is long.
+type patientPeer struct{ Peer }
+
+func (p patientPeer) Call(ctx context.Context, addr string, method byte, req []byte) ([]byte, error) {
+	if method == protocol.Committed {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return p.Peer.Call(ctx, addr, method, req)
+}
 
 // TestCommitReachesFollowers checks that followers learn of commits by notices. CommitTimeout is so
 // long that raft itself does not tell them.
 func TestCommitReachesFollowers(t *testing.T) {
 	t.Parallel()
-	rs := trio(t, func(c *Config) { c.Options.CommitTimeout = time.Hour })
+	rs := trio(t, func(c *Config) { c.Options.CommitTimeout, c.Peer = time.Hour, patientPeer{c.Peer} })
 	for range 20 {
 		index := put(t, rs, 1)
 		for _, r := range rs {
