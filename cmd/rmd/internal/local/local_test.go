@@ -58,6 +58,18 @@ func do[R input.Reply](t *testing.T, c *Cluster, i int, in input.Input) R {
 	return reply.(R)
 }
 
+// caughtUp waits until every replica has applied what replica i has. A replica that lags answers from its
+// own state.
+func caughtUp(t *testing.T, c *Cluster, i int) {
+	t.Helper()
+	index, _ := c.Replicas[i].Machine().Applied()
+	for _, r := range c.Replicas {
+		if err := r.Machine().WaitApplied(t.Context(), index); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // hold creates a reservation: one node with 6 of 8 GiB in use, and an application that reserves the
 // node for a container of 4 GiB.
 func hold(t *testing.T, c *Cluster) (node yarn.NodeID, waiting yarn.AttemptID, running yarn.AttemptID,

@@ -72,6 +72,7 @@ func TestPreviewStartsAtLogStart(t *testing.T) {
 	for i := 0; i < 1000 && (i < 3 || hasTime(t, c.Replicas[lead])); i++ {
 		register(100 + i%3)
 	}
+	caughtUp(t, c, lead) // otherwise the snapshot of a follower may end before that time
 	for _, r := range c.Replicas {
 		if err := r.Cluster().Snapshot(); err != nil {
 			t.Fatal(err)

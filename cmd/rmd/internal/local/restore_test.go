@@ -78,6 +78,7 @@ func TestRestoreKeepsAccessTokens(t *testing.T) {
 	}
 	protected := func(when string) {
 		t.Helper()
+		caughtUp(t, c, leads())
 		for i := range c.Replicas {
 			var refused api.Error
 			if code := ask(t, c, i, "POST", "/v1/queues/root.batch:stop", "", nil, &refused); code != 401 {
@@ -146,12 +147,7 @@ func TestWorkloadSurvivesFirstToken(t *testing.T) {
 		nil); code != 201 {
 		t.Fatalf("make a token: %d", code)
 	}
-	made, _ := c.Replicas[c.Leader()].Machine().Applied()
-	for _, r := range c.Replicas { // a replica that lags checks callers against its own state
-		if err := r.Machine().WaitApplied(t.Context(), made); err != nil {
-			t.Fatal(err)
-		}
-	}
+	caughtUp(t, c, c.Leader())
 	if err := register(""); err == nil {
 		t.Error("a stranger speaks for a node")
 	}
