@@ -4,6 +4,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"rmd/internal/portblock"
 )
 
 // TestReturningReplicaDialed checks that a replica that was down is dialed when it connects, before
@@ -11,7 +13,7 @@ import (
 func TestReturningReplicaDialed(t *testing.T) {
 	a := listen(t, "a", nil)
 	a.mesh.pause, a.mesh.longest = time.Hour, time.Hour
-	away, err := net.Listen("tcp", "127.0.0.1:0")
+	away, err := net.Listen("tcp", portblock.Loopback(portblock.Open(t).Take())) // nobody else takes it meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}

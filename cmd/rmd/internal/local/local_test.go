@@ -8,15 +8,23 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"rmd/config"
+	"rmd/internal/portblock"
 	"rmd/scheduler/capacity/preset"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
 
-// start runs three replicas that the test closes.
+// start runs three replicas that the test closes. Unless adjust replaces Adjust, nobody else takes the port
+// of a replica that is closed and opened again.
 func start(t *testing.T, adjust func(o *Options)) *Cluster {
 	t.Helper()
+	var peers []string
+	for _, port := range portblock.Open(t).TakeAll(3) {
+		peers = append(peers, portblock.Loopback(port))
+	}
 	o := Options{Replicas: 3, Queues: preset.Demo(), Dir: t.TempDir(), Scheduling: "eager", Version: "test",
+		Adjust:  func(i int, k *config.Config) { k.Raft.Listen, k.Raft.Join = peers[i], peers[:len(k.Raft.Join)] },
 		Logger:  hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: testWriter{t}}),
 		OnFatal: func(id string, code int, err error) { t.Errorf("replica %s must stop with %d: %v", id, code, err) }}
 	if adjust != nil {
