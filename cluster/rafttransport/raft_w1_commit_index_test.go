@@ -77,7 +77,7 @@ func TestTrapCommit(t *testing.T) {
 		if string(l.Data) != "mine" {
 			t.Errorf("applied %q", l.Data)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("the library does not apply what was never committed any more: the guard can go")
 	}
 
@@ -94,7 +94,7 @@ func TestTrapCommit(t *testing.T) {
 		if string(l.Data) != "the leader's" {
 			t.Errorf("applied %q, which was never committed", l.Data)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("the leader's entry is not applied")
 	}
 }
