@@ -57,8 +57,9 @@ func (a answer) counts(set *groupSettings, now time.Time) bool {
 
 // lookup is a lookup in progress.
 type lookup struct {
-	began time.Time
-	done  chan struct{}
+	began  time.Time
+	done   chan struct{}
+	groups []string // the answer, once done
 }
 
 const (
@@ -159,9 +160,7 @@ func (g *Groups) Of(name string) []string {
 	}
 	select {
 	case <-l.done:
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return g.known[name].groups
+		return l.groups
 	case <-time.After(time.Until(l.began.Add(g.wait))):
 		return a.groups
 	}
@@ -185,16 +184,18 @@ func (g *Groups) fetch(set *groupSettings, l *lookup, name string, renewal bool)
 	} else if took > set.slow {
 		g.log.Warn("groups were found slowly", "user", name, "took", took.Round(time.Millisecond))
 	}
+	l.groups = validNames(found)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.lookups[name] != l {
-		return // Load has replaced the settings
+		return // Load has replaced the settings; who waits began with those of before
 	}
 	delete(g.lookups, name)
 	now := time.Now()
-	a := answer{groups: validNames(found), at: now, until: now.Add(set.keep)}
+	a := answer{groups: l.groups, at: now, until: now.Add(set.keep)}
 	if before := g.known[name]; err != nil && before.counts(set, now) {
 		a = before
+		l.groups = a.groups
 	}
 	if err != nil || len(a.groups) == 0 {
 		a.until = now.Add(set.keepNone)

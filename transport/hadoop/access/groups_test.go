@@ -129,6 +129,32 @@ func TestHangingProvider(t *testing.T) {
 	})
 }
 
+// TestLoadDuringLookup checks that who waits for a lookup gets its answer when the settings are replaced
+// meanwhile, and that the answer is not kept.
+func TestLoadDuringLookup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, hold, got := 0, make(chan struct{}), make(chan []string)
+		g := groupsBy(t, func(context.Context, string) ([]string, error) {
+			asked++
+			<-hold
+			return []string{"a"}, nil
+		})
+		go func() { got <- g.Of("ann") }()
+		synctest.Wait()
+		if err := g.Load(conf(t)); err != nil {
+			t.Fatal(err)
+		}
+		close(hold)
+		if groups := <-got; strings.Join(groups, ",") != "a" {
+			t.Errorf("ann has the groups %q, want a", groups)
+		}
+		g.Of("ann")
+		if asked != 2 {
+			t.Errorf("%d lookups, want one with the old settings and one with the new", asked)
+		}
+	})
+}
+
 func TestGroupFaults(t *testing.T) {
 	a := load(t, "", "hadoop.user.group.static.mapping.overrides", "eve=wheel", "yarn.admin.acl", " wheel")
 	for _, tc := range []struct{ name, value, want string }{
