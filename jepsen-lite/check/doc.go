@@ -1,7 +1,7 @@
 // Package check judges a run: it compares a history with every invariant and gives one Verdict.
 //
 //	replicas' streams ─▶ Streams   S1 S2 S3 S14 S15
-//	committed log ────▶ ledger     S5 to S10, S17, S18, S20, the decision audit
+//	committed log ────▶ ledger     S5 to S10, S17, S18, S20, L7, the decision audit
 //	operations × log ─▶ clients    S4 S5 S6
 //	agents × log ─────▶ orders     S11
 //	AMs × log ────────▶ masters    S12

@@ -9,7 +9,7 @@ import (
 
 // followLog builds the ledger of the committed log and takes over its violations and notes.
 func (j *judge) followLog() (notes []string) {
-	ids := []string{"S4", "S6", "S7", "S8", "S9", "S10", "S17", "S18", "S20", ledger.Audit}
+	ids := []string{"S4", "S6", "S7", "S8", "S9", "S10", "S17", "S18", "S20", "L7", ledger.Audit}
 	if j.renewed {
 		for _, id := range ids {
 			j.found[id].Why = "a restore or recovery replaced the log, so the log alone does not explain the state"
@@ -57,7 +57,8 @@ func (j *judge) copyLedger(m *ledger.Ledger) {
 		{"S5", "requests", 0}, {"S6", "containers", c.Containers}, {"S7", "placements", c.Decisions},
 		{"S8", "reservations", c.Reservations},
 		{"S9", "balances", c.Balances}, {"S10", "ends", c.Terminal}, {"S17", "warnings", c.Warned},
-		{"S18", "warnings", c.Warned}, {"S20", "containers lent", c.Lent}, {ledger.Audit, "decisions", c.Decisions},
+		{"S18", "warnings", c.Warned}, {"S20", "containers lent", c.Lent}, {"L7", "debts", m.Owed().Judged},
+		{ledger.Audit, "decisions", c.Decisions},
 	} {
 		f := j.found[x.id]
 		f.Unit = x.unit

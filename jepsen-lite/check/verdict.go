@@ -20,7 +20,7 @@ const (
 // IDs are the invariants in the order of a report.
 var IDs = []string{"S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9", "S10", "S11", "S12", "S13",
 	"S14", "S15", "S16",
-	"S17", "S18", "S20", "audit", "L1", "L2", "L3", "L4", "L5"}
+	"S17", "S18", "S20", "audit", "L1", "L2", "L3", "L4", "L5", "L7"}
 
 // Link is one event of the chain that leads to a violation.
 type Link struct {

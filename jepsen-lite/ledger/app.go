@@ -43,6 +43,7 @@ type app struct {
 	live        int32
 	holds       int32 // number of reservations
 	forgotten   bool
+	banned      bool // an operator has cancelled a reservation: it may not reserve each node
 	amLabel     string
 	gang        *gang // nil if it has none
 	submitted   int64 // in ms

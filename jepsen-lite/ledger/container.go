@@ -191,6 +191,7 @@ func (l *containers) place(a *app, number yarn.NodeSlot, c container) {
 	n := &l.nodes.list[number]
 	n.used = n.used.Add(c.size)
 	n.count++
+	l.debts.Paid(l.queues.list[a.queue].path, n.label)
 }
 
 func (l *containers) launched(r event.ContainerRef) {

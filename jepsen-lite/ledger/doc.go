@@ -1,5 +1,5 @@
 // Package ledger judges a committed log. It follows every event with accounts of its own, and
-// reports violations of S3 to S10, S12, S17, S18 and S20. It judges histories of real processes
+// reports violations of S3 to S10, S12, S17, S18, S20 and L7. It judges histories of real processes
 // (package check) and both simulations (sim, logsim).
 //
 // It shares no code and no data structures with the state machine or the planner: applications,
@@ -17,6 +17,9 @@
 // it. An illegal decision is a violation (Audit), a legal but unusual one is a note.
 //
 // Ledger consists of parts, one for each noun, which own their data and know each other (nouns).
+//
+// Package owed judges the debts to queues that wait for their guarantees; debt.go tells it what the
+// ledger knows.
 //
 // query.go answers callers that compare an answer with the ledger. Differ compares a dump of a
 // replica's state with the ledger; package statediff compares the state itself. Begin with

@@ -53,6 +53,8 @@ func (l *Ledger) follow(e event.Event) {
 		l.warnings.warned(e)
 	case *event.PreemptionWithdrawn:
 		l.warnings.warningWithdrawn(e)
+	case *event.GuaranteeOwed:
+		l.debts.Follow(l.debts, e)
 	case *event.LabelsSet:
 		l.nodes.labelsSet(e)
 	case *event.LabelsRemoved:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"rmd/fsm/event"
+	"rmd/jepsen-lite/ledger/owed"
 	"rmd/jepsen-lite/ledger/settings"
 	"rmd/yarn"
 )
@@ -59,6 +60,7 @@ type nouns struct {
 	gangs        *gangs
 	leases       *leases
 	warnings     *warnings
+	debts        *debts
 }
 
 // journal is the position in the log, and what was found up to there.
@@ -106,6 +108,7 @@ func New() *Ledger {
 		preemption: settings.Properties(nil).Preemption()}
 	n.apps, n.containers, n.reservations = &apps{nouns: n}, &containers{nouns: n}, &reservations{nouns: n}
 	n.gangs, n.leases, n.warnings = &gangs{nouns: n}, &leases{nouns: n}, &warnings{nouns: n}
+	n.debts = &debts{nouns: n}
 	return &Ledger{nouns: n}
 }
 
@@ -121,6 +124,9 @@ func (l *journal) Violations() []Violation { return l.violations }
 
 // Notes returns decisions that are legal but unusual.
 func (l *journal) Notes() []Violation { return l.notes }
+
+// Owed returns the debts so far, with their counts.
+func (l *Ledger) Owed() *owed.Debts { return &l.debts.Debts }
 
 // Index returns the index of the last entry.
 func (l *journal) Index() uint64 { return l.index }
@@ -174,6 +180,7 @@ func (l *Ledger) Batch(index, term uint64, b *event.Batch) error {
 	l.queues.balance()
 	l.reservations.needless()
 	l.gangs.allOrNothing()
+	l.debts.Look(l.debts)
 	return nil
 }
 

@@ -63,6 +63,7 @@ func (l *queues) addQueue(q queue) int32 {
 
 func (l *queues) dropQueue(i int32) {
 	l.list[i].gone = true
+	l.debts.Drop(l.list[i].path)
 	delete(l.places, l.list[i].path)
 }
 

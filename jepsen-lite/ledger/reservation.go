@@ -207,6 +207,7 @@ func (l *reservations) cancelled(e *event.ReservationCancelled) {
 		a.prune(k)
 	}
 	l.queues.charge(a, &l.nodes.list[r.node], zero.Sub(r.size), zero.Sub(r.size))
+	a.banned = a.banned || e.Cause == yarn.CancelOperator
 	if e.Cause == yarn.CancelPreempted || e.Cause == yarn.CancelResizeEnded { // the latter if its container ends next
 		l.warnings.preemptedNow = append(l.warnings.preemptedNow, loss{a.queue, l.nodes.list[r.node].label, r.size, true})
 	}

@@ -45,7 +45,7 @@ func (r *run) judge() error {
 }
 
 // replayed are the invariants that the checks verify by replaying the log.
-var replayed = []string{"S6", "S7", "S8", "S9", "S10", "S11", "S17", "S18", "S20", "audit"}
+var replayed = []string{"S6", "S7", "S8", "S9", "S10", "S11", "S17", "S18", "S20", "L7", "audit"}
 
 // judgeReplayed checks these invariants on the first part of the history if the log was replaced or
 // lost later.

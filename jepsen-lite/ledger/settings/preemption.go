@@ -1,5 +1,10 @@
 package settings
 
+import (
+	"math/big"
+	"strings"
+)
+
 // Preemption has the cluster-wide settings of preemption.
 type Preemption struct {
 	On            bool
@@ -11,7 +16,33 @@ type Preemption struct {
 	DelayMillis   int64 // the age at which their reservations count
 	Balance       bool  // preemption for balance is on
 	BalanceMillis int64 // from a warning for balance to the end
+
+	Observes          bool     // rounds take nothing
+	IntervalMillis    int64    // between two rounds
+	ReservationMillis int64    // the age from which a reservation may ask for preemption
+	GuaranteeMillis   int64    // the time after which a queue has its guarantee; -1: none
+	PerRound          *big.Rat // the part of the cluster that a round may take
+	Ignored           *big.Rat // the part of its guarantee that a queue may use beyond it and give nothing
+	Limited           bool     // limits of users or of reservations may keep a queue from its guarantee
 }
+
+// Owes reports whether rounds give queues their guarantees back within a time.
+func (r *Preemption) Owes() bool { return r.On && r.Reserves && !r.Observes && r.GuaranteeMillis >= 0 }
+
+// RestMillis returns how long a queue that is overdue may still wait: while a node makes room for another
+// request, during its own warnings, and during the rounds over which the limit of a round spreads them.
+func (r *Preemption) RestMillis() int64 {
+	rounds := int64(1)
+	if r.PerRound.Sign() > 0 {
+		for new(big.Rat).Mul(r.PerRound, big.NewRat(rounds, 1)).Cmp(big.NewRat(1, 1)) < 0 {
+			rounds++
+		}
+	}
+	return 2*r.WaitMillis + rounds*r.IntervalMillis
+}
+
+// OverdueMillis returns how long a queue waits until it is overdue.
+func (r *Preemption) OverdueMillis() int64 { return max(r.GuaranteeMillis-r.RestMillis(), 0) }
 
 // MovesToFullNodes reports whether a reservation may move to a node without room, on which a later
 // round chooses containers.
@@ -19,7 +50,8 @@ func (r *Preemption) MovesToFullNodes() bool { return r.Moves && !r.Reserves }
 
 // Preemption returns the cluster-wide settings of preemption.
 func (p Properties) Preemption() Preemption {
-	r := Preemption{WaitMillis: 15_000, Reserves: true, DelayMillis: 60_000, BalanceMillis: 300_000}
+	r := Preemption{WaitMillis: 15_000, Reserves: true, DelayMillis: 60_000, BalanceMillis: 300_000,
+		IntervalMillis: 3000, GuaranteeMillis: 120_000, PerRound: big.NewRat(1, 10), Ignored: big.NewRat(1, 10)}
 	const (
 		monitor       = "yarn.resourcemanager.monitor.capacity.preemption."
 		underutilized = prefix + "ordering-policy.priority-utilization.underutilized-preemption."
@@ -45,9 +77,42 @@ func (p Properties) Preemption() Preemption {
 			r.Balance = isWord(property.Value, "true")
 		case balance + "max-wait-before-kill":
 			r.BalanceMillis = count(property.Value)
+		case monitor + "observe_only":
+			r.Observes = isWord(property.Value, "true")
+		case monitor + "monitoring_interval":
+			r.IntervalMillis = count(property.Value)
+		case prefix + "preemption.reservation-wait-ms":
+			r.ReservationMillis = count(property.Value)
+			r.Limited = r.Limited || r.ReservationMillis < 0
+		case prefix + "preemption.guarantee-wait-ms":
+			r.GuaranteeMillis = count(property.Value)
+		case monitor + "total_preemption_per_round":
+			r.PerRound = part(property.Value)
+		case monitor + "max_ignored_over_capacity":
+			r.Ignored = part(property.Value)
 		}
+		r.Limited = r.Limited || limits(property.Name, property.Value)
 	}
 	return r
+}
+
+// part reads a part of 1; 0 if the text is none.
+func part(text string) *big.Rat {
+	if r, ok := new(big.Rat).SetString(strings.TrimSpace(text)); ok {
+		return r
+	}
+	return new(big.Rat)
+}
+
+// limits reports whether a property limits a user to less than the guarantee of the queue, or the number
+// of reservations.
+func limits(name, value string) bool {
+	if strings.HasSuffix(name, ".user-limit-factor") {
+		f := part(value)
+		return f.Sign() >= 0 && f.Cmp(big.NewRat(1, 1)) < 0
+	}
+	return strings.HasSuffix(name, ".minimum-user-limit-percent") || strings.Contains(name, ".user-settings.") ||
+		strings.HasPrefix(name, prefix+"reservation.maximum-per-")
 }
 
 // ForbidsPreemption returns whether other queues may not take containers of a queue, and whether its

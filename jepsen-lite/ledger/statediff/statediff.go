@@ -4,9 +4,11 @@ package statediff
 
 import (
 	"fmt"
+	"slices"
 
 	"rmd/fsm/state"
 	"rmd/jepsen-lite/ledger"
+	"rmd/jepsen-lite/ledger/owed"
 	"rmd/yarn"
 )
 
@@ -26,6 +28,7 @@ func Of(st *state.State, l *ledger.Ledger) []Difference {
 	d.dynamicQueues()
 	d.reservations()
 	d.warnings()
+	d.debts()
 	d.compareAskLabels()
 	return d.found
 }
@@ -153,6 +156,26 @@ func (d *differ) warnings() {
 	})
 	if n := d.st.Preemptions.Len(); n != d.l.Warnings() {
 		d.report("S17", "the state has %d warnings, the ledger %d", n, d.l.Warnings())
+	}
+}
+
+// debts compares the leaves that wait for their guarantees: since when, and whether they are overdue.
+func (d *differ) debts() {
+	n, list := 0, d.l.Owed().List
+	d.st.Debts.Each(func(slot state.QueueSlot, debts *state.Debts) bool {
+		for _, got := range *debts {
+			path, label := d.st.Queues.Get(slot).Path, d.st.Labels.Name(got.Label)
+			n++
+			if !slices.ContainsFunc(list, func(o owed.Debt) bool {
+				return o.Path == path && o.Label == label && o.SinceMillis == got.SinceMillis && o.Overdue == got.Overdue
+			}) {
+				d.report("L7", "the state has the debt %+v to %s, the ledger has %+v", got, path, list)
+			}
+		}
+		return true
+	})
+	if n != len(list) {
+		d.report("L7", "the state has %d debts, the ledger %+v", n, list)
 	}
 }
 

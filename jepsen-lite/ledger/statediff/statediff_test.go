@@ -75,6 +75,7 @@ func TestOf(t *testing.T) {
 			&event.QueuesRemoved{Paths: []string{"root.users.ann"}}},
 		{"S9", "queue root.users.ann active: true; the ledger: false",
 			&event.QueuesActivated{Active: []string{"root.users.ann"}}},
+		{"L7", "the state has 1 debts, the ledger []", &event.GuaranteeOwed{Path: "root.a", Debt: yarn.DebtOwed}},
 		{"S8", "the state has r2", &event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 2}},
 	} {
 		st, l := state.New(), ledger.New()
