@@ -79,7 +79,7 @@ func TestSeeds(t *testing.T) {
 		"killed applications":   all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused,
 		"warnings": all.Warned, "warnings inside queues": all.Inside, "withdrawn warnings": all.Withdrawn,
 		"warnings told": all.Told, "preempted containers": all.Preempted, "forecast starts": all.Forecast,
-		"entries of shadows": all.Shadowed,
+		"entries of shadows": all.Shadowed, "debts of guarantees": all.Owed, "overdue debts": all.Overdue,
 		"declared lifetimes": all.Declared, "containers lent until they end": all.Borrowed,
 		"nodes held for gangs": events[event.KindGangReserved], "gangs started": events[event.KindGangStarted]} {
 		if n < 3 {

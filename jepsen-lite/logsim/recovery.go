@@ -207,6 +207,8 @@ func (w *world) compareReplicas() {
 		})
 	}
 	w.counts.Again = int(w.check.ledger.Counts.Resubmitted)
+	d := w.check.ledger.Owed()
+	w.counts.Owed, w.counts.Overdue, w.counts.Judged = int(d.Owed), int(d.Overdue), int(d.Judged)
 	w.trace.number(w.log.last())
 	w.applyUnknown()
 }

@@ -241,6 +241,10 @@ func (o Options) properties(tree int, lazy bool, selector string) []input.Proper
 	}
 	if selector != "" {
 		lines = append(lines, preempting(tree, selector)...)
+		if o.Seed%4 == 1 { // queues soon get their guarantees back, whatever work is lost
+			lines = append(lines, prefix+"preemption.guarantee-wait-ms="+[...]string{"12000", "9000", "20000", "45000"}[tree%4],
+				prefix+"preemption.max-lost-work-ms=1000")
+		}
 	}
 	out := make([]input.Property, 0, len(lines))
 	for _, l := range lines {

@@ -49,7 +49,9 @@ type world struct {
 // the number of AMs that had to register again because a late copy of their call arrived between
 // two other calls, or before their first call after a second registration. Declared is the number of
 // applications that declare how long their containers run, and Borrowed the number of containers
-// that were lent room until a time at which they end.
+// that were lent room until a time at which they end. Owed is the number of debts of guarantees,
+// Overdue the number of those that became overdue, and Judged that of those for which something could
+// be taken then.
 type Counts struct {
 	Steps, Entries, Skipped, Survived, Dropped, Leaderships, Terms            int
 	Crashes, Restores, Installs, Snapshots, Rollbacks                         int
@@ -58,6 +60,7 @@ type Counts struct {
 	NodesLost, Finished, Killed, Failed, KeysReused, Released, Again, Resyncs int
 	Warned, Inside, Withdrawn, Preempted, Told, Forecast, Shadowed            int
 	Declared, Borrowed                                                        int
+	Owed, Overdue, Judged                                                     int
 }
 
 // Add adds the counts of another run.
@@ -78,7 +81,8 @@ func (c *Counts) Add(o Counts) {
 		{&c.KeysReused, o.KeysReused}, {&c.Released, o.Released}, {&c.Again, o.Again}, {&c.Resyncs, o.Resyncs},
 		{&c.Warned, o.Warned}, {&c.Inside, o.Inside}, {&c.Withdrawn, o.Withdrawn}, {&c.Preempted, o.Preempted},
 		{&c.Told, o.Told}, {&c.Forecast, o.Forecast}, {&c.Shadowed, o.Shadowed},
-		{&c.Declared, o.Declared}, {&c.Borrowed, o.Borrowed}} {
+		{&c.Declared, o.Declared}, {&c.Borrowed, o.Borrowed},
+		{&c.Owed, o.Owed}, {&c.Overdue, o.Overdue}, {&c.Judged, o.Judged}} {
 		*p.to += p.from
 	}
 }

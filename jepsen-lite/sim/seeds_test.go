@@ -136,7 +136,8 @@ func unmet(all *result.Summary) (kinds []string) {
 		{"lost containers", c.Lost}, {"memberships", c.Members - ran}, {"warnings", c.Warned},
 		{"warnings for priority", c.Ranked}, {"warnings to share evenly", c.Balanced},
 		{"withdrawn warnings", c.Withdrawn}, {"warnings told", c.Told}, {"preempted containers", c.Preempted},
-		{"containers in room of reserved nodes", c.Lent}, {"created queues", c.Created}, {"removed queues", c.Removed},
+		{"containers in room of reserved nodes", c.Lent}, {"debts of guarantees", c.Owed}, {"overdue debts", c.Overdue}, {"judged debts", c.Judged},
+		{"created queues", c.Created}, {"removed queues", c.Removed},
 		{"activated queues", c.Activated}, {"deactivated queues", c.Deactivated}} {
 		if k.n < 1 {
 			kinds = append(kinds, k.what)

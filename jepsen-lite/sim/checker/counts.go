@@ -7,12 +7,14 @@ type Counts struct {
 	Gangs, GangNodes                                  int
 	Allocated, Lost, Expired                          int
 	Members, Votes, Reads, Refused, Digests           int
-	Submitted, Over                                   int // applications
-	Again                                             int // AMs that had to register again
-	Warned, Withdrawn, Preempted, Told                int // containers
-	Ranked, Balanced                                  int // of the warned: by priority, and for balance
-	Lent                                              int // of the allocated
-	Created, Removed, Activated, Deactivated          int // queues
+	Submitted, Over                                   int   // applications
+	Again                                             int   // AMs that had to register again
+	Warned, Withdrawn, Preempted, Told                int   // containers
+	Ranked, Balanced                                  int   // of the warned: by priority, and for balance
+	Owed, Overdue, Judged                             int   // debts of guarantees
+	OwedMillis                                        int64 // the longest debt
+	Lent                                              int   // of the allocated
+	Created, Removed, Activated, Deactivated          int   // queues
 }
 
 // Add adds the counts of another run.
@@ -43,6 +45,10 @@ func (c *Counts) Add(o Counts) {
 	c.Withdrawn += o.Withdrawn
 	c.Ranked += o.Ranked
 	c.Lent += o.Lent
+	c.Owed += o.Owed
+	c.Overdue += o.Overdue
+	c.Judged += o.Judged
+	c.OwedMillis = max(c.OwedMillis, o.OwedMillis)
 	c.Balanced += o.Balanced
 	c.Preempted += o.Preempted
 	c.Told += o.Told

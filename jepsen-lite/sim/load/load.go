@@ -123,6 +123,9 @@ const backlogMax = 30
 // lifetime is the maximum lifetime of some applications. Many of them end earlier.
 const lifetime = 20 * time.Second
 
+// turn is how long most clients submit to the same queue if containers do not end by themselves.
+const turn = 15 * time.Second
+
 // client submits applications one after another, changes priorities and kills.
 func (l *Load) client(c *Caller) {
 	defer func() {
@@ -145,11 +148,17 @@ func (l *Load) client(c *Caller) {
 		l.mu.Unlock()
 		user := "u" + c.Name[6:]
 		q := l.opt.Destination(c.Rng, user)
+		if l.opt.Endless && n%4 != 0 { // in turns, each queue borrows what the others soon want
+			q = l.opt.Queues[int(l.check.Age()/turn)%len(l.opt.Queues)].Name
+		}
 		in := &input.SubmitApplication{Name: name, User: user, Queue: q, Unmanaged: j.unmanaged, AM: yarn.NewResource(512, 1),
 			MaxAttempts: 2}
 		in.Tags = append(j.gang(n), l.opt.LifetimeTag(n)...)
-		if n%5 == 0 {
+		switch {
+		case n%5 == 0:
 			in.LifetimeMillis = lifetime.Milliseconds()
+		case l.opt.Endless:
+			in.LifetimeMillis = 2 * lifetime.Milliseconds()
 		}
 		if n%2 == 0 { // as Hadoop's clients do
 			reply, ok := c.Call(l.ctx, input.Request{Input: &input.NewApplication{}})

@@ -134,6 +134,9 @@ func (m *master) unlabel() {
 	m.am.Relabel(yarn.NoLabel)
 }
 
+// endless is how long containers run that only the end of their application or preemption ends.
+const endless = time.Hour
+
 // granted runs a container. Some containers are released at once and asked for again.
 func (m *master) granted(g input.Granted) {
 	if m.am.Granted(g) != workload.Taken {
@@ -148,7 +151,11 @@ func (m *master) granted(g input.Granted) {
 		if m.l.opt.Preempt { // long enough to block others
 			most = 40_000
 		}
-		n.start(g.Container, time.Duration(500+m.c.Rng.Intn(most))*time.Millisecond)
+		runs := time.Duration(500+m.c.Rng.Intn(most)) * time.Millisecond
+		if m.l.opt.Endless && g.Container.Number%3 != 0 {
+			runs = endless
+		}
+		n.start(g.Container, runs)
 	}
 }
 

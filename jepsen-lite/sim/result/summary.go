@@ -107,6 +107,8 @@ func (s *Summary) Report(wall time.Duration) string {
 	line("containers allocated %d (in room of reserved nodes %d), lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.Allocated, c.Lent, c.Lost, c.Made, c.Fulfilled, c.Cancelled, c.Exchanged)
 	line("containers warned %d (for queues of a higher priority %d, to share evenly %d), warnings told %d and withdrawn %d, containers preempted %d",
 		c.Warned, c.Ranked, c.Balanced, c.Told, c.Withdrawn, c.Preempted)
+	line("debts of guarantees %d, overdue %d, of these judged %d, the longest %s", c.Owed, c.Overdue, c.Judged,
+		(time.Duration(c.OwedMillis) * time.Millisecond).Round(time.Second))
 	line("gangs started %d, nodes held for them %d", c.Gangs, c.GangNodes)
 	line("queues created by submissions %d, removed when idle %d; leaves of managed parents got their capacity %d times, lost it %d times",
 		c.Created, c.Removed, c.Activated, c.Deactivated)
@@ -131,7 +133,8 @@ func (s *Summary) verdicts() string {
 		{"S17", fmt.Sprintf("%d warnings", c.Warned)}, {"S18", ""}, {"S19", ""}, {"S20", ""},
 		{"L1", fmt.Sprintf("max %s", s.leader.Round(time.Millisecond))},
 		{"L2", fmt.Sprintf("max %s", s.step.Round(time.Millisecond))},
-		{"L3", ""}, {"L4", ""}, {"L5", ""}, {"L6", ""}} {
+		{"L3", ""}, {"L4", ""}, {"L5", ""}, {"L6", ""},
+		{"L7", fmt.Sprintf("%d debts", c.Judged)}} {
 		state := "ok"
 		if n := s.violated(v.id); n > 0 {
 			state = fmt.Sprintf("FAILED %d times", n)

@@ -11,6 +11,10 @@ func (o Cluster) preemptionOf(queues []Queue, set func(k, v string)) {
 	set(monitor+"max_ignored_over_capacity", "0")
 	set(monitor+"total_preemption_per_round", "1")
 	set(monitor+"natural_termination_factor", "1")
+	if o.GuaranteeWait != "" {
+		set(prefix+"preemption.guarantee-wait-ms", o.GuaranteeWait)
+		set(prefix+"preemption.max-lost-work-ms", "2000") // so that only the time of the guarantee ends old containers
+	}
 	if o.Selector != "" {
 		set(prefix+"preemption.selector", o.Selector)
 		set(monitor+"intra-queue-preemption.enabled", "true")

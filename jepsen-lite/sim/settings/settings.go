@@ -27,6 +27,8 @@ type Cluster struct {
 	FastPath      bool // without the guard against hashicorp/raft #695
 	Preempt       bool // preemption is on
 	Selector      string
+	GuaranteeWait string // milliseconds in which queues get their guarantees back; empty: rmd's default
+	Endless       bool   // some containers do not end by themselves
 	Ranked        bool   // preemption by queue priority and for balance is on
 	Users         bool   // users have dynamic queues
 	Kerberos      bool   // attempts get keys for the tokens of their clients
@@ -64,6 +66,9 @@ func Draw(rng *rand.Rand) Cluster {
 // Vary sets what follows from the number of the seed, so that a few seeds in a row have all values.
 func (o *Cluster) Vary(seed int64) {
 	o.Preempt, o.Selector = seed%2 == 0, [8]string{0: "yarn"}[seed%8]
+	o.GuaranteeWait = [...]string{"5000", "20000", "", "8000", "-1"}[seed/2%5]
+	o.Endless = o.Preempt && o.Selector == "" && seed/2%5 < 2
+	o.Dominant = o.Dominant && !o.Endless // the ledger judges debts by the memory alone
 	o.Ranked = o.Preempt && seed%6 != 2
 	o.Users, o.Managed, o.Kerberos = seed%3 == 0, seed%5 < 2, seed/2%4 == 0
 	o.Backfill = [...]string{"", "", "preemptable", "preemptable", "preemptable", "declared", "declared"}[seed%7]
