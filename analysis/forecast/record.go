@@ -61,7 +61,7 @@ func (o *Outcome) off() int64 { return max(o.Delay-o.Median, o.Median-o.Delay) }
 const (
 	kept      = 300  // outcomes that the record keeps
 	enough    = 20   // outcomes needed to compute an interval
-	near      = 60   // outcomes of similar forecasts from which an interval is computed
+	near      = 80   // outcomes of similar forecasts from which an interval is computed
 	nearMax   = 300  // the largest sample, including open promises
 	offFactor = 5    // with fewer than enough outcomes, the interval ends after this factor
 	miss      = 0.08 // share of starts that may be outside the interval; bursts add some to it
