@@ -180,11 +180,18 @@ func (c *calculation) excess(total yarn.Resource, i int32, scale number) yarn.Re
 	return multiply(used.Sub(keep), scale)
 }
 
+// mayGive reports whether something may be taken from a queue: it is a leaf that uses more than its
+// guarantee and what is ignored beyond it.
+func (c *calculation) mayGive(i int, s *Settings) bool {
+	q := &c.Queues[i]
+	tolerated := multiply(q.Guaranteed, integer(1).plus(decimal(s.MaxIgnoredOverCapacity, double), double))
+	return q.Leaf && !q.Disabled && c.compare(c.Cluster, q.Used, tolerated) > 0
+}
+
 // toTake is what must be taken from a leaf in this round.
 func (c *calculation) toTake(i int, s *Settings) yarn.Resource {
-	q, excess := &c.Queues[i], c.shares[i].Excess
-	tolerated := multiply(q.Guaranteed, integer(1).plus(decimal(s.MaxIgnoredOverCapacity, double), double))
-	if !q.Leaf || q.Disabled || c.compare(c.Cluster, q.Used, tolerated) <= 0 {
+	excess := c.shares[i].Excess
+	if !c.shares[i].MayGive {
 		return yarn.Resource{}
 	}
 	if c.mode.Reserved || !c.above(c.Cluster, excess) {

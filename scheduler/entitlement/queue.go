@@ -59,6 +59,9 @@ type Share struct {
 	// termination, or nothing if the use exceeds the guarantee by no more than is ignored. It is
 	// zero for parents.
 	ToTake yarn.Resource
+	// MayGive says that the leaf uses more than its guarantee and what is ignored beyond it, and that
+	// preemption may take from it.
+	MayGive bool
 }
 
 // Entitlements computes the share of each queue. The result is parallel to p.Queues. A negative
@@ -72,6 +75,7 @@ func (p *Partition) Entitlements(s *Settings, m Mode) []Share {
 		}
 	}
 	for i := range p.Queues {
+		c.shares[i].MayGive = c.mayGive(i, s)
 		c.shares[i].ToTake = c.toTake(i, s)
 	}
 	return c.shares

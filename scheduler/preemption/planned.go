@@ -20,7 +20,7 @@ func (r *round) choose() {
 	var gaining []int32
 	giving := r.s.State.Reservations.Len() > 0
 	for i := range r.leaves {
-		giving = giving || r.gives(int32(i))
+		giving = giving || r.gives(int32(i)) || r.givesLate(int32(i))
 		if len(r.s.At.Queues[i].Active) > 0 && r.mayGain(int32(i), yarn.Resource{}) {
 			gaining = append(gaining, int32(i))
 		}
@@ -190,7 +190,7 @@ const patienceFactor = 2
 // reserved until warned containers end, or the largest number. A node has one reservation. So if most
 // nodes are reserved, only old containers may be left on the others.
 func (r *round) cheapestSoon(w beneficiary) uint64 {
-	size, least := r.s.State.Asks.Get(w.ask).Size, uint64(math.MaxUint64)
+	size, least, late := r.s.State.Asks.Get(w.ask).Size, uint64(math.MaxUint64), r.takesLate(w)
 	for i := range r.nodes {
 		o := &r.nodes[i]
 		if !o.taken || !r.usable(o, w) {
@@ -201,8 +201,7 @@ func (r *round) cheapestSoon(w beneficiary) uint64 {
 			continue
 		}
 		for _, v := range r.offers[o.first:o.end] {
-			if v.cost < least && v.leaf != w.leaf && !v.am && r.covers(v.size, size) &&
-				!r.s.State.Preemptions.Has(v.container) && r.mayLose([]victim{v}) {
+			if v.cost < least && v.leaf != w.leaf && !v.am && r.covers(v.size, size) && r.mayEndFor(v, late) {
 				least = v.cost
 			}
 		}

@@ -34,19 +34,22 @@ type round struct {
 // guarantees, or, while the round chooses by priority, for balance or inside a leaf, by the rules of
 // that.
 type entitlements struct {
-	s        views.View // of the nodes of the label
-	set      *entitlement.Settings
-	queues   []entitlement.Queue // parallel to Config.Queues
-	leaves   []leafShare         // parallel to Config.Queues
-	asked    []yarn.Resource     // by queue: the size of the warned containers in its subtree
-	budget   *yarn.Resource      // what the round may still take
-	part     yarn.Fraction       // of what a leaf must give; the rest may end by itself
-	late     bool                // a leaf has waited for its guarantee for so long that it must get it now
-	ranks    *rankedTaking       // nil: preemption by priority is off
-	ranked   *rankedTaking       // not nil while the round chooses by priority
-	balance  *balancing          // nil: preemption for balance is off
-	balances bool                // true while the round chooses for balance
-	inside   *insideLeaf         // not nil while the round chooses inside a leaf
+	s      views.View // of the nodes of the label
+	set    *entitlement.Settings
+	queues []entitlement.Queue // parallel to Config.Queues
+	leaves []leafShare         // parallel to Config.Queues
+	asked  []yarn.Resource     // by queue: the size of the warned containers in its subtree
+	budget *yarn.Resource      // what the round may still take
+	part   yarn.Fraction       // of what a leaf must give; the rest may end by itself
+	late   bool                // a leaf has waited for its guarantee for so long that it must get it now
+	// pieces means that late is true and that no leaf must give anything, because the free room would
+	// suffice for all that others want. But that room is in pieces, or on nodes that the leaf cannot use.
+	pieces   bool
+	ranks    *rankedTaking // nil: preemption by priority is off
+	ranked   *rankedTaking // not nil while the round chooses by priority
+	balance  *balancing    // nil: preemption for balance is off
+	balances bool          // true while the round chooses for balance
+	inside   *insideLeaf   // not nil while the round chooses inside a leaf
 }
 
 // leafShare is how much a leaf gives and gets in a round.
@@ -60,6 +63,7 @@ type leafShare struct {
 	// inside means that the leaf's applications may take from each other, because they want more
 	// than they have.
 	inside bool
+	gives  bool // it uses more than its guarantee and what is ignored beyond it
 }
 
 // Bounds on the work of one round. The rest waits for the next round.
@@ -153,12 +157,13 @@ func (rounds *Rounds) newRound(label state.LabelSlot, now int64, queues *entitle
 	shares := queues.Entitlements(entitled, entitlement.Mode{Reserved: true})
 	r := &round{sched: rounds.s, rounds: rounds, now: now, scans: mostScans, sets: mostSets, guesses: guessesOfAll,
 		making: map[state.AskSlot]int64{},
-		entitlements: entitlements{s: v, set: set, budget: budget, part: part, late: late,
+		entitlements: entitlements{s: v, set: set, budget: budget, part: part, late: late, pieces: late,
 			leaves: make([]leafShare, len(shares)), asked: make([]yarn.Resource, len(shares)),
 			queues: queues.Queues, ranks: newRankedTaking(queues, set, budget), balance: balance}}
 	for i := range shares {
 		if q := &queues.Queues[i]; q.Leaf {
 			r.leaves[i] = r.shareOf(q, &shares[i])
+			r.pieces = r.pieces && !r.gives(int32(i))
 		}
 	}
 	return r
@@ -174,6 +179,7 @@ func (e *entitlements) shareOf(q *entitlement.Queue, share *entitlement.Share) l
 		under:  yarn.ComponentMax(q.Guaranteed.Sub(q.Used).Add(q.Reserved), yarn.Resource{}),
 		over:   e.above(q),
 		inside: share.Needy && !q.DisabledIntra,
+		gives:  share.MayGive,
 	}
 	if !q.Disabled {
 		v.take = share.ToTake

@@ -44,6 +44,7 @@ type victim struct {
 	work      uint64        // lost running time in milliseconds, weighted
 	cost      uint64        // work times the container's share of the partition
 	am        bool
+	late      bool // its leaf must give nothing, except to a leaf that is overdue
 }
 
 // lookAtNodes collects the nodes and their offers. It runs once in a round, when the first ask
@@ -116,11 +117,13 @@ func (r *round) lookAt(slot state.NodeSlot, n *state.Node) {
 			continue
 		}
 		leaf := r.s.Apps[k.App].Leaf
-		if len(r.offers)-o.first >= offersOfNode || !r.mayChoose(c, k) || !r.gives(leaf) ||
+		gives := r.gives(leaf)
+		if len(r.offers)-o.first >= offersOfNode || !r.mayChoose(c, k) || !gives && !r.givesLate(leaf) ||
 			k.AM && (r.ranked != nil || !r.tooManyAMs(leaf)) {
 			continue
 		}
 		v := r.victimOf(c)
+		v.late = !gives
 		r.offers = append(r.offers, v)
 		o.potential = o.potential.Add(v.size)
 		if !v.am {
@@ -156,6 +159,13 @@ func (e *entitlements) gives(leaf int32) bool {
 		return e.s.Config.Calculator.AnyAboveZero(e.balance.take(leaf))
 	}
 	return e.s.Config.Calculator.AnyAboveZero(e.leaves[leaf].take)
+}
+
+// givesLate reports whether a leaf may give something to a leaf that is overdue, although no leaf must
+// give anything.
+func (e *entitlements) givesLate(leaf int32) bool {
+	b := &e.leaves[leaf]
+	return e.pieces && b.gives && e.forGuarantees() && e.s.Config.Calculator.AnyAboveZero(b.over.Sub(b.lost))
 }
 
 // droppable reports whether a round may cancel a reservation for some ask. keeps means that the leaf

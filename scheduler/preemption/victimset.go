@@ -34,10 +34,9 @@ func compareSets(a, b victimSet) int {
 func (r *round) cheapest(node int, w beneficiary, ams bool) (victimSet, bool) {
 	o, k := &r.nodes[node], r.s.State.Asks.Get(w.ask)
 	lacks := k.Size.Sub(o.room)
-	offers := r.mayEnd[:0]
+	offers, late := r.mayEnd[:0], r.takesLate(w)
 	for _, v := range r.offers[o.first:o.end] {
-		if (v.leaf != w.leaf || r.inside != nil) && (ams || !v.am) && !r.s.State.Preemptions.Has(v.container) &&
-			r.mayLose([]victim{v}) {
+		if (v.leaf != w.leaf || r.inside != nil) && (ams || !v.am) && r.mayEndFor(v, late) {
 			offers = append(offers, v)
 		}
 	}
@@ -71,6 +70,18 @@ func (r *round) cheapest(node int, w beneficiary, ams bool) (victimSet, bool) {
 		}
 	}
 	return best, found
+}
+
+// mayEndFor reports whether a container may end for an ask, as far as its leaf and its state decide. late
+// is the result of takesLate.
+func (r *round) mayEndFor(v victim, late bool) bool {
+	return !r.s.State.Preemptions.Has(v.container) && (late || !v.late) && r.mayLose([]victim{v})
+}
+
+// takesLate reports whether an ask may take from leaves that must give nothing: its leaf is overdue, and
+// no node has room for it.
+func (r *round) takesLate(w beneficiary) bool {
+	return r.pieces && r.overdueAt(w) <= r.now && r.sched.FreeNode(r.s.At, w.ask) == 0
 }
 
 // shapeFor returns the shape of a node with its room, in the order of nodes of an ask's queue.
