@@ -11,9 +11,10 @@ import (
 
 // tree is a random queue tree: its properties and its leaves.
 type tree struct {
-	props  map[string]string
-	leaves []string
-	shape  map[string][]string // children by parent
+	props   map[string]string
+	leaves  []string
+	shape   map[string][]string // children by parent
+	managed string              // the parent with auto-create-child-queue, if any
 	// weighted says for each parent whether its children have weights. A refresh does not change
 	// that, because YARN keeps old weights if a refresh replaces them by percentages.
 	weighted map[string]bool
@@ -22,7 +23,7 @@ type tree struct {
 // configure adds the initial configuration of a history.
 func (g *generator) configure() error {
 	g.queues.shape, g.queues.weighted = map[string][]string{}, map[string]bool{}
-	g.absolute = g.with["queues"] && g.chance(25)
+	g.absolute = g.with["queues"] && g.chance(25) && !g.with["managed"]
 	g.shape("root", 1)
 	props := g.scheduling()
 	maps.Copy(props, g.capacities())
@@ -59,6 +60,10 @@ func (g *generator) shape(path string, depth int) {
 	for i := range n {
 		child := path + "." + g.prefixOfNames(path) + string(rune('a'+i))
 		g.queues.shape[path] = append(g.queues.shape[path], child)
+		if g.with["managed"] && path == "root" && i > 0 && i == n-1 {
+			g.queues.managed = child
+			continue
+		}
 		if g.with["queues"] && depth < 3 && g.chance(30) {
 			g.shape(child, depth+1)
 			continue
@@ -229,6 +234,10 @@ func (g *generator) queue(props map[string]string, path string, memory, vcores i
 	key := prefix + path
 	if len(g.queues.shape[path]) > 0 {
 		g.divide(props, path, memory, vcores, absolute)
+		return
+	}
+	if path == g.queues.managed {
+		g.managing(props, key)
 		return
 	}
 	if g.with["fair"] && g.chance(60) {

@@ -14,7 +14,7 @@ import (
 var Families = []string{"queues", "dominant", "fair", "users", "limits", "large", "keys", "places", "strict", "delays",
 	"churn", "sizes", "blacklist", "moves", "refresh", "attempts", "unmanaged", "priorities", "nolook", "weights",
 	"parallel", "kinds", "odd", "keep", "ports", "health", "stops", "decimals", "updates", "drains", "dynamic",
-	"restarts"}
+	"restarts", "managed"}
 
 // Inside is a family of histories with rounds of preemption: applications also take from others of
 // their queue.
@@ -65,6 +65,13 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 		delete(g.with, "refresh")
 	}
 	if labels && g.with["dynamic"] { // a refresh takes the labels from dynamic queues, see "labels of a dynamic queue"
+		delete(g.with, "refresh")
+	}
+	if labels || preemption { // not played with managed parents
+		delete(g.with, "managed")
+	}
+	if g.with["managed"] { // see "managed parents: refresh" on the differences page
+		g.with["queues"] = true
 		delete(g.with, "refresh")
 	}
 	if g.with["moves"] { // YARN keeps counting a moved application in its former parents
@@ -165,6 +172,7 @@ func (g *generator) action() error {
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
 		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {2, "drains", g.drain},
 		{3, "restarts", g.restart}, {3, "sizes", g.resizeNode},
+		{6, "managed", func() error { return g.step("manage") }}, {4, "managed", g.submit}, {3, "managed", g.finish},
 		{2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
 		{20, "preemption", func() error { return g.step("preempt") }},
@@ -264,7 +272,7 @@ func (g *generator) submit() error {
 	if g.with["keep"] && g.chance(60) {
 		more += " keep"
 	}
-	return g.step("submit %d %s %s %d %s%s", g.apps, g.someLeaf(), user, priority, g.masterSize(), more)
+	return g.step("submit %d %s %s %d %s%s", g.apps, g.someLeafToSubmit(), user, priority, g.masterSize(), more)
 }
 
 func (g *generator) masterSize() string {
@@ -300,7 +308,7 @@ func (g *generator) move() error {
 	if len(g.p.racks) == 0 {
 		return g.newNode()
 	}
-	return g.onOne("move %d %s", g.someLeaf())
+	return g.onOne("move %d %s", g.someLeafToSubmit())
 }
 
 func (g *generator) priority() error { return g.onOne("priority %d %d", g.r.IntN(6)) }

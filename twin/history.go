@@ -30,6 +30,7 @@ import (
 //	finish APP                      the application ends
 //	move APP QUEUE
 //	priority APP PRIORITY
+//	manage                          leaves below a managed parent become active or inactive
 //	refresh                         the queues are configured again
 //	preempt                         what YARN's preemption would end; nothing changes
 //	label NAME [shared]             the cluster has a label; shared: it is not exclusive

@@ -150,6 +150,7 @@ func key(text string) yarn.SchedulerKey {
 }
 
 func (p *Planner) properties() (out []input.Property) {
+	out = p.ruleOfManaged()
 	for _, name := range slices.Sorted(maps.Keys(p.props)) {
 		out = append(out, input.Property{Name: name, Value: p.props[name]})
 	}
@@ -237,6 +238,8 @@ func (p *Planner) act(s Step) (result string) {
 		if a := p.liveApp(word(s, 1)); a != nil {
 			p.must(&input.SetPriority{ID: a.ID, Priority: int32(number(word(s, 2)))})
 		}
+	case "manage":
+		p.must(&input.ManageQueues{})
 	case "refresh":
 		return accepted(p.plan(&input.SetQueues{Properties: p.properties()}))
 	case "label", "unlabel", "relabel":
@@ -331,6 +334,7 @@ func (p *Planner) submit(s Step) string {
 			in.AMLabel = inputLabel(label)
 		}
 	}
+	p.placedByRule(in)
 	r := p.plan(in)
 	if r.Refused() == nil {
 		p.apps[seq] = &application{ordinal: map[event.ContainerRef]int{}}

@@ -113,6 +113,7 @@ public final class Twin {
   TwinLabels labels;
   private final TwinPlaces places = new TwinPlaces(this);
   private final TwinPass pass = new TwinPass(this);
+  private final TwinManaged managed = new TwinManaged(this);
   /** anyNode is a node that the scheduler knows or has known. */
   private SchedulerNode anyNode;
   private String givesUpOn;
@@ -427,6 +428,9 @@ public final class Twin {
         break;
       case "priority":
         priority(Integer.parseInt(w[1]), Integer.parseInt(w[2]));
+        break;
+      case "manage":
+        managed.manage();
         break;
       case "refresh":
         refresh();
@@ -782,7 +786,7 @@ public final class Twin {
   }
 
   /** submit NUMBER QUEUE USER PRIORITY SIZE [unmanaged] [keep] [label=LABEL] [am=LABEL]. */
-  private void submit(String[] w) throws ReflectiveOperationException {
+  private void submit(String[] w) throws ReflectiveOperationException, YarnException {
     int number = Integer.parseInt(w[1]);
     if (apps.containsKey(number)) {
       return;
@@ -823,7 +827,7 @@ public final class Twin {
     }
     if (!context.rejected) {
       applications(cs.getQueue(w[2]));
-      cs.handle(new AppAddedSchedulerEvent(w[3], c, false, priority));
+      cs.handle(new AppAddedSchedulerEvent(w[3], c, false, priority, managed.placed(w[2])));
     }
     if (created != null && context.rejected) {
       intended("nothing half created");
@@ -848,7 +852,7 @@ public final class Twin {
    * create creates the queue of a submission as YARN does, if it may, and returns the highest new
    * queue. It does so before YARN would, because the new queues need this twin's parts.
    */
-  private CSQueue create(String path) throws ReflectiveOperationException {
+  private CSQueue create(String path) throws ReflectiveOperationException, YarnException {
     if (cs.getQueue(path) != null) {
       return null;
     }
@@ -859,6 +863,7 @@ public final class Twin {
     for (String q = path; q.length() >= highest.length(); q = parent(q)) {
       mayUseLabels(q, cs.getQueue(parent(highest)));
     }
+    managed.countActive();
     creates = true;
     try {
       cs.getCapacitySchedulerQueueManager().createQueue(new QueuePath(path));
@@ -920,7 +925,8 @@ public final class Twin {
     AbstractLeafQueue leaf = (AbstractLeafQueue) q;
     CapacitySchedulerConfiguration c = cs.getConfiguration();
     int most = leaf.getMaxApplications();
-    if (c.getMaximumApplicationsPerQueue(q.getQueuePath()) < 0 && c.getGlobalMaximumApplicationsPerQueue() <= 0) {
+    if (conf.getBoolean("yarn.node-labels.enabled", false) && c.getMaximumApplicationsPerQueue(q.getQueuePath()) < 0
+        && c.getGlobalMaximumApplicationsPerQueue() <= 0) {
       most = Math.min(most, (int) (c.getMaximumSystemApplications() * q.getAbsoluteCapacity()));
     }
     if (most == 0) {
@@ -935,6 +941,9 @@ public final class Twin {
   }
 
   private void remove(CSQueue q) {
+    if (managed.remove(q)) {
+      return;
+    }
     if (q.getChildQueues() != null) {
       new ArrayList<>(q.getChildQueues()).forEach(this::remove);
     }

@@ -377,6 +377,8 @@ final class TwinContext extends RMContextImpl {
     @Override
     Object answer(String name, Object[] args) {
       switch (name) {
+        case "getSubmitTime": // leaves of managed parents become active in this order
+          return (long) id.getId();
         case "getApplicationId":
           return id;
         case "getUser":

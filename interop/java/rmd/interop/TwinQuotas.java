@@ -6,7 +6,7 @@ import java.math.BigInteger;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueResourceQuotas;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AutoCreatedLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
 import org.apache.hadoop.yarn.util.resource.Resources;
@@ -109,7 +109,8 @@ final class TwinQuotas extends QueueResourceQuotas {
   private String text(CSQueue q, String label, String what) {
     String of = label.equals(TwinLabels.NONE) ? "" : ".accessible-node-labels." + label;
     boolean created = ((AbstractCSQueue) q).isDynamicQueue() && what.equals(".capacity"); // it may have a weight of a template
+    String path = q instanceof AutoCreatedLeafQueue ? q.getParent().getQueuePath() + ".leaf-queue-template" : q.getQueuePath();
     return created ? q.getQueueCapacities().getWeight(label) + "w"
-        : twin.cs.getConfiguration().get(CapacitySchedulerConfiguration.PREFIX + q.getQueuePath() + of + what, what.equals(".capacity") ? "" : "100");
+        : twin.cs.getConfiguration().get(CapacitySchedulerConfiguration.PREFIX + path + of + what, what.equals(".capacity") ? "" : "100");
   }
 }

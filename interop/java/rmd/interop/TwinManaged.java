@@ -1,0 +1,131 @@
+package rmd.interop;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import org.apache.hadoop.yarn.server.resourcemanager.placement.ApplicationPlacementContext;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerDynamicEditException;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractAutoCreatedLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AutoCreatedLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueueUtils;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.ManagedParentQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.QueueCapacities;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.QueueManagementDynamicEditPolicy;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.queuemanagement.GuaranteedOrZeroCapacityOverTimePolicy;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.QueueEntitlement;
+import org.apache.hadoop.yarn.util.resource.Resources;
+
+/** TwinManaged plays parents with auto-create-child-queue, and their leaves. */
+final class TwinManaged {
+  private static final Field STATE = Twin.field(GuaranteedOrZeroCapacityOverTimePolicy.class, "parentQueueState");
+  private static final Method DEACTIVATE;
+
+  static {
+    try {
+      DEACTIVATE = GuaranteedOrZeroCapacityOverTimePolicy.class.getDeclaredMethod("deactivate", AbstractAutoCreatedLeafQueue.class, String.class);
+      DEACTIVATE.setAccessible(true);
+    } catch (NoSuchMethodException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private final Twin twin;
+
+  TwinManaged(Twin twin) {
+    this.twin = twin;
+  }
+
+  /** manage runs the policy that makes leaves active and inactive. */
+  void manage() throws ReflectiveOperationException, SchedulerDynamicEditException {
+    countActive();
+    new QueueManagementDynamicEditPolicy(twin.context, twin.cs).editSchedule();
+    maxima(twin.cs.getRootQueue());
+  }
+
+  /**
+   * countActive makes active leaves count with the capacity of the template as it is now, as in rmd.
+   * In YARN they count with what it was when they became active, although the share of a parent with
+   * a weight changes when queues are created beside it.
+   */
+  void countActive() throws ReflectiveOperationException, SchedulerDynamicEditException {
+    countActive(twin.cs.getRootQueue());
+  }
+
+  private void countActive(CSQueue q) throws ReflectiveOperationException, SchedulerDynamicEditException {
+    if (q instanceof ManagedParentQueue) {
+      GuaranteedOrZeroCapacityOverTimePolicy policy = policy(q);
+      policy.updateTemplateAbsoluteCapacities(q.getQueueCapacities());
+      float active = 0;
+      for (CSQueue leaf : q.getChildQueues()) {
+        if (policy.isActive((AutoCreatedLeafQueue) leaf, TwinLabels.NONE)) {
+          active += ((ManagedParentQueue) q).getLeafQueueTemplate().getQueueCapacities().getAbsoluteCapacity();
+        }
+      }
+      if (Math.abs(policy.getAbsoluteActivatedChildQueueCapacity(TwinLabels.NONE) - active) > CSQueueUtils.EPSILON) {
+        twin.intended("managed parents: capacity of now");
+      }
+      Object state = STATE.get(policy);
+      Method count = state.getClass().getDeclaredMethod("setAbsActivatedChildQueueCapacityByLabel", String.class, float.class);
+      count.setAccessible(true);
+      count.invoke(state, TwinLabels.NONE, active);
+    } else if (q.getChildQueues() != null) {
+      for (CSQueue child : q.getChildQueues()) {
+        countActive(child);
+      }
+    }
+  }
+
+  private static GuaranteedOrZeroCapacityOverTimePolicy policy(CSQueue parent) {
+    return (GuaranteedOrZeroCapacityOverTimePolicy) ((ManagedParentQueue) parent).getAutoCreatedQueueManagementPolicy();
+  }
+
+  /**
+   * maxima gives inactive leaves the maximum of the template, as in rmd. In YARN it is 0 until the
+   * cluster changes.
+   */
+  private void maxima(CSQueue q) {
+    if (q instanceof ManagedParentQueue) {
+      for (CSQueue leaf : q.getChildQueues()) {
+        QueueCapacities c = leaf.getQueueCapacities();
+        if (c.getAbsoluteMaximumCapacity() == 0) {
+          twin.intended("managed parents: maximum of a leaf");
+          c.setAbsoluteMaximumCapacity(c.getMaximumCapacity() * q.getQueueCapacities().getAbsoluteMaximumCapacity());
+          leaf.getQueueResourceQuotas().setEffectiveMaxResource(TwinLabels.NONE,
+              Resources.multiply(twin.cs.getClusterResource(), c.getAbsoluteMaximumCapacity()));
+        }
+      }
+    } else if (q.getChildQueues() != null) {
+      q.getChildQueues().forEach(this::maxima);
+    }
+  }
+
+  /**
+   * placed returns the result of the placement rule that leads to a leaf of a managed parent; null for
+   * other queues.
+   */
+  ApplicationPlacementContext placed(String path) {
+    int dot = path.lastIndexOf('.');
+    boolean managed = dot > 0 && twin.cs.getQueue(path.substring(0, dot)) instanceof ManagedParentQueue;
+    return managed ? new ApplicationPlacementContext(path.substring(dot + 1), path.substring(0, dot)) : null;
+  }
+
+  /** remove removes a new leaf of a managed parent, and returns false for other queues. */
+  boolean remove(CSQueue q) {
+    if (!(q instanceof AutoCreatedLeafQueue)) {
+      return false;
+    }
+    AutoCreatedLeafQueue leaf = (AutoCreatedLeafQueue) q;
+    GuaranteedOrZeroCapacityOverTimePolicy policy = policy(q.getParent());
+    try {
+      if (policy.isActive(leaf, TwinLabels.NONE)) {
+        DEACTIVATE.invoke(policy, leaf, TwinLabels.NONE);
+      }
+      leaf.setEntitlement(new QueueEntitlement(0, 1));
+      twin.cs.removeQueue(q.getQueuePath());
+    } catch (SchedulerDynamicEditException | IllegalAccessException | InvocationTargetException e) {
+      throw new IllegalStateException(e);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,75 @@
+package twin
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"rmd/scheduler/capacity"
+	"rmd/scheduler/input"
+	"rmd/yarn"
+)
+
+const manages = ".auto-create-child-queue.enabled"
+
+// managing makes a queue a managed parent, whose leaves submissions create.
+func (g *generator) managing(props map[string]string, key string) {
+	props[key+manages] = "true"
+	props[key+".leaf-queue-template.capacity"] = pick(g, []string{"50", "25", "37.5", "62.5", "100"})
+	some := func(percent int, name string, values ...string) {
+		if g.chance(percent) {
+			props[key+name] = pick(g, values)
+		}
+	}
+	some(30, ".auto-create-child-queue.max-queues", "1", "2", "3")
+	some(30, ".auto-create-child-queue.fail-on-exceeding-parent-capacity", "true")
+	some(50, ".leaf-queue-template.maximum-capacity", "100", "75")
+	if props[key+".leaf-queue-template.capacity"] == "100" {
+		delete(props, key+".leaf-queue-template.maximum-capacity")
+	}
+	if g.with["limits"] {
+		some(60, ".leaf-queue-template.user-limit-factor", "1", "2", "0.5", "-1", "10")
+		some(50, ".leaf-queue-template.minimum-user-limit-percent", "50", "25", "12.5")
+		if !g.with["unmanaged"] {
+			some(30, ".leaf-queue-template.maximum-am-resource-percent", "0.125", "0.25", "1")
+		}
+	} else {
+		props[key+".leaf-queue-template.user-limit-factor"] = "20"
+	}
+	if g.with["fair"] {
+		some(60, ".leaf-queue-template.ordering-policy", "fair")
+	}
+}
+
+// someLeafToSubmit returns a leaf, or the path of one below a parent that creates leaves.
+func (g *generator) someLeafToSubmit() string {
+	if m := g.queues.managed; m != "" && g.chance(60) {
+		return m + "." + g.prefixOfNames(m) + pick(g, []string{"v", "w", "x", "y"})
+	}
+	return g.someLeaf()
+}
+
+// ruleOfManaged returns a placement rule for rmd that leads to the leaf below the managed parent
+// that an application has as its name. On the Java side, the result of such a rule is an argument.
+func (p *Planner) ruleOfManaged() []input.Property {
+	for _, name := range slices.Sorted(maps.Keys(p.props)) {
+		path, ok := strings.CutSuffix(strings.TrimPrefix(name, prefix), manages)
+		if !ok {
+			continue
+		}
+		rule := fmt.Sprintf(`{"rules":[{"type":"user","matches":"*","policy":"custom","customPlacement":"%s.%%application",`+
+			`"create":true,"fallbackResult":"skip"}]}`, path)
+		return []input.Property{{Name: capacity.RulesFormatKey, Value: "json"}, {Name: capacity.RulesKey, Value: rule}}
+	}
+	return nil
+}
+
+// placedByRule makes a submission to a leaf below a managed parent name no queue. Only a rule leads
+// there.
+func (p *Planner) placedByRule(in *input.SubmitApplication) {
+	cfg := p.p.Config()
+	if i, err := cfg.Lookup(yarn.ParentQueue(in.Queue)); err == nil && cfg.Queues[i].ChildrenBy() == capacity.Legacy {
+		in.Queue, in.Name = "default", yarn.QueueName(in.Queue)
+	}
+}
