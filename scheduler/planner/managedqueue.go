@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"rmd/fsm/event"
@@ -67,13 +68,21 @@ func (dq dynamicQueues) manageWhere(which func(*capacity.Queue) bool, afresh boo
 	}
 }
 
+// parked is the sequence number of applications that exceed a limit of parallel ones. They keep an
+// active leaf active, but do not make one active.
+const parked = math.MaxUint32
+
 // oldestApps returns the sequence number of the oldest application that has not ended, by the slot
 // of its queue. It is never iterated.
 func (dq dynamicQueues) oldestApps() map[state.QueueSlot]uint32 {
 	oldest := map[state.QueueSlot]uint32{}
 	dq.st.Apps.Each(func(_ state.AppSlot, a *state.App) bool {
-		if first, ok := oldest[a.Queue]; !a.State.Ended() && (!ok || a.ID.Seq < first) {
-			oldest[a.Queue] = a.ID.Seq
+		seq := a.ID.Seq
+		if a.AttemptState == state.AttemptNonRunnable {
+			seq = parked
+		}
+		if first, ok := oldest[a.Queue]; !a.State.Ended() && (!ok || seq < first) {
+			oldest[a.Queue] = seq
 		}
 		return true
 	})
@@ -99,7 +108,7 @@ func (dq dynamicQueues) manageBelow(parent *capacity.Queue, afresh bool, oldest 
 		switch {
 		case used && q.Active && !afresh:
 			room--
-		case used:
+		case used && first != parked:
 			waiting = append(waiting, leaf{q.Path, first, q.Active})
 		case q.Active:
 			e.Inactive = append(e.Inactive, q.Path)
