@@ -759,6 +759,7 @@ public final class Twin {
       if (!n.total.equals(cs.getNode(n.id).getTotalResource())) {
         intended("nothing starts on a draining node");
       }
+      listed(n);
       announceLabels();
       if (launched(cs.getNode(n.id)).isEmpty()) {
         lose(host);
