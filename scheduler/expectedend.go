@@ -38,7 +38,7 @@ type containerEnd struct {
 // of its application's lifetime. An AM ends with its application.
 func (e *lengthGuesses) endOf(c *state.Container) int64 {
 	a := e.s.State.Apps.Get(c.App)
-	end := e.now
+	var end int64
 	switch {
 	case !c.State.Live():
 		return e.now
