@@ -80,7 +80,7 @@ func TestHostileDirectory(t *testing.T) {
 			for range 8 {
 				all.Go(func() {
 					_, err := find(t, "ann", Key, ldapClass, ".url", url, ".base", "dc=x", ".num.attempts", "1",
-						".read.timeout.ms", "20000")
+						".read.timeout.ms", "180000")
 					if err == nil || !strings.Contains(err.Error(), errAnswer.Error()) &&
 						!strings.Contains(err.Error(), "Malformed Packet") {
 						t.Errorf("answered with %v, want %v", err, errAnswer)
