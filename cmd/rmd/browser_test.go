@@ -393,6 +393,7 @@ func browserLastHour(t *testing.T, b *tab, p *process, node string) {
 	b.open("http://" + p.http + "/ui/")
 	b.click(`#hour a[href*="span=week"]`)
 	b.reads("Last week", "Waiting for their ApplicationMaster")
+	b.awaitTrue("the script is loaded, which reads the keys", `document.readyState === "complete"`)
 	b.do("/ searches everywhere", chromedp.KeyEvent("/"))
 	b.awaitTrue("the field of the search has the focus", `document.activeElement.name === "q"`)
 	b.open("http://" + p.http + "/ui/search?q=batch")
