@@ -129,24 +129,24 @@ func TestDebtViolations(t *testing.T) {
 		}},
 		{"never overdue", "it is not overdue", nil, func(l *logbook) {
 			l.entry(debtTo(yarn.DebtOwed))
-			l.pass(22_500, 500)
+			l.pass(29_500, 500)
 			l.legal()
-			l.pass(23_500, 500)
+			l.pass(30_500, 500)
 		}},
 		{"nothing is taken", "application 2 waits for 6144MB 1vc, and n1:45454 can give it", nil, func(l *logbook) {
 			l.entry(debtTo(yarn.DebtOwed))
 			l.pass(20_000, 1000)
 			l.entry(debtTo(yarn.DebtOverdue))
-			l.pass(43_000, 1000)
+			l.pass(50_000, 1000)
 			l.legal()
-			l.pass(45_000, 1000)
+			l.pass(52_000, 1000)
 		}},
 		{"nothing is taken on the reserved node", "and n2:45454 can give it", nil, func(l *logbook) {
 			l.entry(&event.ContainerCompleted{Container: ref(1, 3)})
 			l.entry(hold(1, 2, 1, 2), debtTo(yarn.DebtOwed))
 			l.pass(20_000, 1000)
 			l.entry(debtTo(yarn.DebtOverdue))
-			l.pass(45_000, 1000)
+			l.pass(52_000, 1000)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -89,8 +89,8 @@ func (l *Debts) Paid(path, label string) {
 	}
 }
 
-// roundsMissed is how many rounds may do nothing for a leaf: others may come first.
-const roundsMissed = 3
+// roundsMissed is how many rounds may do nothing for a leaf: others may come first, or none runs for a while.
+const roundsMissed = 10
 
 // Look judges the debts after an entry. Between two entries, at most one interval counts: there may have
 // been no leader. For the same reason, the first interval of a term does not count. Four looks in an
