@@ -363,7 +363,7 @@ func (c *Config) weighted(p *Queue) bool {
 		return false
 	}
 	units, _ := unitsOf(c, p)
-	return len(units) == 0 && len(p.Children) == 0 || slices.Contains(units, amount.Weight)
+	return len(p.Children) == 0 || slices.Contains(units, amount.Weight)
 }
 
 // Candidates returns the queues that would be created, each below the one before, so that rules can
