@@ -166,6 +166,7 @@ func (cl *Client) enlist(cc *ClientConn) bool {
 	if cl.closed {
 		return false
 	}
+	cc.last.Store(cl.now()) // it was not idle while it shook hands
 	cl.conns[cc] = struct{}{}
 	cl.wg.Go(cc.read)
 	return true

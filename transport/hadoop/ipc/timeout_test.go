@@ -152,6 +152,14 @@ func TestTimeouts(t *testing.T) {
 		inVirtualTime(t, &testMethods{}, func(t *testing.T, s *Server, p *pipes, closed chan string) {
 			cl := openClient(t, func(c *ClientConfig) { c.Dial, c.ConnectTimeout = p.Dial, time.Hour })
 			to := Target{Address: "memory", Protocol: testProtocol, Token: &Token{[]byte(testToken), testPassword}}
+			cc, err := cl.get(t.Context(), to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(cl.cfg.IdleTimeout / 2)
+			if cc.Err() != nil {
+				t.Errorf("ended after its handshake: %v", cc.Err())
+			}
 			if got, err := echo(t.Context(), cl, to, "x"); err != nil || got != "x" {
 				t.Errorf("got %q, %v", got, err)
 			}
