@@ -283,6 +283,7 @@ var places = map[string]place{
 		why: "it judges what the ledger knows, and shares no code with the product"},
 	"jepsen-lite/ledger/settings": {ours: []string{"yarn", "fsm/event"},
 		why: "it reads configurations in its own way, and shares no code with the product's reader"},
+	"jepsen-lite/sum": {why: "it adds up integers"},
 	"jepsen-lite/tokenlog": {ours: []string{"fsm/event"},
 		why: "it knows the vocabulary of the log and shares no code with those who write it"},
 	"jepsen-lite/ledger/statediff": {ours: []string{"yarn", "fsm/state", "jepsen-lite/ledger", "jepsen-lite/ledger/owed"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rmd/fsm/event"
+	"rmd/jepsen-lite/sum"
 )
 
 // defaultSeeds is the number of seeds without RMD_LOGSIM_SEEDS.
@@ -49,7 +50,7 @@ func TestSeeds(t *testing.T) {
 	ran, trace := 0, mix(0)
 	for _, seed := range seeds() {
 		res := Run(Draw(seed))
-		all.Add(res.Counts)
+		sum.Fields(&all, res.Counts)
 		for k, n := range res.Events {
 			events[k] += n
 		}
@@ -79,7 +80,7 @@ func TestSeeds(t *testing.T) {
 		"killed applications":   all.Killed, "repeated answers": all.Repeated, "keys used again": all.KeysReused,
 		"warnings": all.Warned, "warnings inside queues": all.Inside, "withdrawn warnings": all.Withdrawn,
 		"warnings told": all.Told, "preempted containers": all.Preempted, "forecast starts": all.Forecast,
-		"entries of shadows": all.Shadowed, "debts of guarantees": all.Owed, "overdue debts": all.Overdue,
+		"entries of shadows": all.Shadowed, "debts of guarantees": int(all.Debts.Owed), "overdue debts": int(all.Debts.Overdue),
 		"declared lifetimes": all.Declared, "containers lent until they end": all.Borrowed,
 		"nodes held for gangs": events[event.KindGangReserved], "gangs started": events[event.KindGangStarted]} {
 		if n < 3 {

@@ -207,8 +207,7 @@ func (w *world) compareReplicas() {
 		})
 	}
 	w.counts.Again = int(w.check.ledger.Counts.Resubmitted)
-	d := w.check.ledger.Owed()
-	w.counts.Owed, w.counts.Overdue, w.counts.Judged = int(d.Owed), int(d.Overdue), int(d.Judged)
+	w.counts.Debts = w.check.ledger.Owed().Counts
 	w.trace.number(w.log.last())
 	w.applyUnknown()
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"rmd/jepsen-lite/ledger/owed"
 	"rmd/scheduler/input"
 )
 
@@ -49,9 +50,7 @@ type world struct {
 // the number of AMs that had to register again because a late copy of their call arrived between
 // two other calls, or before their first call after a second registration. Declared is the number of
 // applications that declare how long their containers run, and Borrowed the number of containers
-// that were lent room until a time at which they end. Owed is the number of debts of guarantees,
-// Overdue the number of those that became overdue, and Judged that of those for which something could
-// be taken then.
+// that were lent room until a time at which they end.
 type Counts struct {
 	Steps, Entries, Skipped, Survived, Dropped, Leaderships, Terms            int
 	Crashes, Restores, Installs, Snapshots, Rollbacks                         int
@@ -60,31 +59,7 @@ type Counts struct {
 	NodesLost, Finished, Killed, Failed, KeysReused, Released, Again, Resyncs int
 	Warned, Inside, Withdrawn, Preempted, Told, Forecast, Shadowed            int
 	Declared, Borrowed                                                        int
-	Owed, Overdue, Judged                                                     int
-}
-
-// Add adds the counts of another run.
-func (c *Counts) Add(o Counts) {
-	for _, p := range []struct {
-		to   *int
-		from int
-	}{{&c.Steps, o.Steps}, {&c.Entries, o.Entries}, {&c.Skipped, o.Skipped}, {&c.Survived, o.Survived},
-		{&c.Dropped, o.Dropped},
-		{&c.Leaderships, o.Leaderships}, {&c.Terms, o.Terms}, {&c.Crashes, o.Crashes}, {&c.Restores, o.Restores},
-		{&c.Installs, o.Installs},
-		{&c.Snapshots, o.Snapshots}, {&c.Rollbacks, o.Rollbacks}, {&c.Acked, o.Acked}, {&c.Lost, o.Lost},
-		{&c.Doubled, o.Doubled},
-		{&c.Unknown, o.Unknown}, {&c.Twins, o.Twins}, {&c.Submitted, o.Submitted}, {&c.Allocated, o.Allocated},
-		{&c.Made, o.Made},
-		{&c.Fulfilled, o.Fulfilled}, {&c.Cancelled, o.Cancelled}, {&c.Completed, o.Completed}, {&c.Repeated, o.Repeated},
-		{&c.NodesLost, o.NodesLost}, {&c.Finished, o.Finished}, {&c.Killed, o.Killed}, {&c.Failed, o.Failed},
-		{&c.KeysReused, o.KeysReused}, {&c.Released, o.Released}, {&c.Again, o.Again}, {&c.Resyncs, o.Resyncs},
-		{&c.Warned, o.Warned}, {&c.Inside, o.Inside}, {&c.Withdrawn, o.Withdrawn}, {&c.Preempted, o.Preempted},
-		{&c.Told, o.Told}, {&c.Forecast, o.Forecast}, {&c.Shadowed, o.Shadowed},
-		{&c.Declared, o.Declared}, {&c.Borrowed, o.Borrowed},
-		{&c.Owed, o.Owed}, {&c.Overdue, o.Overdue}, {&c.Judged, o.Judged}} {
-		*p.to += p.from
-	}
+	Debts                                                                     owed.Counts
 }
 
 // Result is the result of a run.

@@ -113,6 +113,7 @@ func (w *world) tally(res *result.Result, d *driver) {
 	}
 	out := w.check.Outcome()
 	res.Violations, res.Counts, res.Achieved, res.Lines = out.Violations, out.Counts, out.Achieved, out.Lines
+	res.Debt = out.Debt
 	w.mu.Lock()
 	res.Exits, res.Hits = w.exits, w.hits
 	w.mu.Unlock()

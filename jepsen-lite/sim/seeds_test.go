@@ -136,7 +136,8 @@ func unmet(all *result.Summary) (kinds []string) {
 		{"lost containers", c.Lost}, {"memberships", c.Members - ran}, {"warnings", c.Warned},
 		{"warnings for priority", c.Ranked}, {"warnings to share evenly", c.Balanced},
 		{"withdrawn warnings", c.Withdrawn}, {"warnings told", c.Told}, {"preempted containers", c.Preempted},
-		{"containers in room of reserved nodes", c.Lent}, {"debts of guarantees", c.Owed}, {"overdue debts", c.Overdue}, {"judged debts", c.Judged},
+		{"containers in room of reserved nodes", c.Lent}, {"debts of guarantees", int(c.Debts.Owed)},
+		{"overdue debts", int(c.Debts.Overdue)}, {"judged debts", int(c.Debts.Judged)},
 		{"created queues", c.Created}, {"removed queues", c.Removed},
 		{"activated queues", c.Activated}, {"deactivated queues", c.Deactivated}} {
 		if k.n < 1 {

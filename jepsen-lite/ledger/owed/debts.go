@@ -20,12 +20,15 @@ type Debt struct {
 	judged  bool
 }
 
+// Counts counts debts: all, those that became overdue, and those of them that rounds could serve.
+type Counts struct{ Owed, Overdue, Judged uint64 }
+
 // Debts follows and judges the debts to leaves (L7). It counts only time in which there were rounds.
 type Debts struct {
 	List []Debt
 
-	Owed, Overdue, Judged uint64 // all, those that became overdue, and those of them that rounds could serve
-	LongestMillis         int64
+	Counts
+	LongestMillis int64
 
 	seen  int64  // the time of the last look
 	lead  uint64 // the term of the last look

@@ -331,9 +331,7 @@ func (c *Checker) follow(l *raft.Log, skipped bool) {
 	c.counts.Warned += int(after.Warned - before.Warned)
 	c.counts.Withdrawn += int(after.Withdrawn - before.Withdrawn)
 	c.counts.Preempted += int(after.Preempted - before.Preempted)
-	d := c.ledger.Owed()
-	c.counts.Owed, c.counts.Overdue, c.counts.Judged = int(d.Owed), int(d.Overdue), int(d.Judged)
-	c.counts.OwedMillis = d.LongestMillis
+	c.counts.Debts = c.ledger.Owed().Counts
 	if skipped {
 		c.counts.Skipped++
 		return

@@ -17,13 +17,14 @@ type outcome struct {
 	Counts     Counts
 	Achieved   map[string]int // completed operations and faults, by kind
 	Lines      []history.Line
+	Debt       time.Duration // the longest debt of a guarantee
 }
 
 // Outcome returns what was found and met so far.
 func (c *Checker) Outcome() outcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return outcome{c.faults, c.counts, c.done, c.lines}
+	return outcome{c.faults, c.counts, c.done, c.lines, time.Duration(c.ledger.Owed().LongestMillis) * time.Millisecond}
 }
 
 // Forgive forgets the violations so far: those that a test has caused.

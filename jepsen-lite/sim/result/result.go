@@ -41,6 +41,7 @@ type Result struct {
 	Restarts int           // restarts of raft in place
 	Leader   time.Duration // L1: time from the calm to a leader
 	Step     time.Duration // L2: time from the calm until all replicas are in step
+	Debt     time.Duration // L7: the longest debt of a guarantee
 
 	undecided int // checks of package check without a result
 }

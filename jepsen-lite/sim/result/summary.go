@@ -13,6 +13,7 @@ import (
 	"rmd/internal/failpoint"
 	"rmd/jepsen-lite/sim/checker"
 	"rmd/jepsen-lite/sim/network"
+	"rmd/jepsen-lite/sum"
 )
 
 // Summary adds up the results of many seeds.
@@ -32,6 +33,7 @@ type Summary struct {
 	restarts int
 	leader   time.Duration // maximum
 	step     time.Duration
+	debt     time.Duration
 
 	undecided int // checks without a result
 }
@@ -52,19 +54,15 @@ func (s *Summary) Add(r Result) {
 	}
 	s.cluster += r.Virtual
 	s.machine += r.Real
-	s.counts.Add(r.Counts)
+	sum.Fields(&s.counts, r.Counts)
 	addAll(s.kinds, r.Kinds)
 	addAll(s.achieved, r.Achieved)
 	addAll(s.exits, r.Exits)
 	addAll(s.hits, r.Hits)
-	s.net.Messages += r.Net.Messages
-	s.net.Lost += r.Net.Lost
-	s.net.Doubled += r.Net.Doubled
-	s.net.Late += r.Net.Late
-	s.net.Resets += r.Net.Resets
+	sum.Fields(&s.net, r.Net)
 	s.installs += r.Installs
 	s.restarts += r.Restarts
-	s.leader, s.step = max(s.leader, r.Leader), max(s.step, r.Step)
+	s.leader, s.step, s.debt = max(s.leader, r.Leader), max(s.step, r.Step), max(s.debt, r.Debt)
 	s.undecided += r.undecided
 }
 
@@ -107,8 +105,8 @@ func (s *Summary) Report(wall time.Duration) string {
 	line("containers allocated %d (in room of reserved nodes %d), lost %d   reservations made %d, fulfilled %d, cancelled %d (exchanged %d)", c.Allocated, c.Lent, c.Lost, c.Made, c.Fulfilled, c.Cancelled, c.Exchanged)
 	line("containers warned %d (for queues of a higher priority %d, to share evenly %d), warnings told %d and withdrawn %d, containers preempted %d",
 		c.Warned, c.Ranked, c.Balanced, c.Told, c.Withdrawn, c.Preempted)
-	line("debts of guarantees %d, overdue %d, of these judged %d, the longest %s", c.Owed, c.Overdue, c.Judged,
-		(time.Duration(c.OwedMillis) * time.Millisecond).Round(time.Second))
+	line("debts of guarantees %d, overdue %d, of these judged %d, the longest %s", c.Debts.Owed, c.Debts.Overdue, c.Debts.Judged,
+		s.debt.Round(time.Second))
 	line("gangs started %d, nodes held for them %d", c.Gangs, c.GangNodes)
 	line("queues created by submissions %d, removed when idle %d; leaves of managed parents got their capacity %d times, lost it %d times",
 		c.Created, c.Removed, c.Activated, c.Deactivated)
@@ -134,7 +132,7 @@ func (s *Summary) verdicts() string {
 		{"L1", fmt.Sprintf("max %s", s.leader.Round(time.Millisecond))},
 		{"L2", fmt.Sprintf("max %s", s.step.Round(time.Millisecond))},
 		{"L3", ""}, {"L4", ""}, {"L5", ""}, {"L6", ""},
-		{"L7", fmt.Sprintf("%d debts", c.Judged)}} {
+		{"L7", fmt.Sprintf("%d debts", c.Debts.Judged)}} {
 		state := "ok"
 		if n := s.violated(v.id); n > 0 {
 			state = fmt.Sprintf("FAILED %d times", n)
