@@ -176,7 +176,12 @@ func sayPorts(c *verb.Call, l *config.Loaded) error {
 		listens = append(listens, at.Client.Listen+" (YARN clients)", at.Scheduler.Listen+" (AMs)",
 			at.Tracker.Listen+" (NodeManagers)", at.Admin.Listen+" (yarn rmadmin)")
 	}
-	c.PrintMessage("%-20s %s", l.ID+" listens on:", strings.Join(listens, ", "))
+	for i := range listens[:len(listens)-1] {
+		listens[i] += ","
+	}
+	const column = 21 // of the values in what init prints
+	lines := verb.Pack(listens, " ", 80-column)
+	c.PrintMessage("%-20s %s", l.ID+" listens on:", strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", column)))
 	return nil
 }
 
