@@ -97,7 +97,8 @@ func TestProtection(t *testing.T) {
 			t.Run(kind+" "+p.String(), func(t *testing.T) {
 				d := &testMethods{}
 				s := openSecured(t, d, AuthTokenKerberos, anyProtection)
-				cl := openClient(t, takes(p))
+				// triple DES of a large frame takes seconds under the race detector
+				cl := openClient(t, takes(p), func(c *ClientConfig) { c.CallTimeout = 10 * time.Minute })
 				to := s.target(t, testPrincipal, nil)
 				if kind == KindToken {
 					to = Target{Address: s.Addr().String(), Protocol: testProtocol, Token: &Token{[]byte(testToken), testPassword}}
