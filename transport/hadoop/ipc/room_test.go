@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -247,25 +248,27 @@ func TestBytesBeforeTheDecoder(t *testing.T) {
 // TestCallersWithoutTokens checks that callers without a token always leave some of the memory for
 // requests to callers with one.
 func TestCallersWithoutTokens(t *testing.T) {
-	turns := newTurns(64, 8, AuthTokenSimple)
-	take := func(from string, proven bool, n int64) bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-		defer cancel()
-		return turns.acquire(ctx, netip.MustParsePrefix(from), proven, n) == nil
-	}
-	if !take("10.0.0.1/32", false, 32) || take("10.0.0.1/32", false, 1) || take("10.0.0.1/32", true, 1) {
-		t.Error("an address may not use half, or may use more")
-	}
-	if !take("10.0.0.2/32", false, 16) || take("10.0.0.3/32", false, 1) {
-		t.Error("callers without a token may not use three quarters, or may use more")
-	}
-	if !take("10.0.0.4/32", true, 16) || take("10.0.0.5/32", true, 1) {
-		t.Error("a caller with a token gets nothing")
-	}
-	turns.release(netip.MustParsePrefix("10.0.0.2/32"), false, 16)
-	if !take("10.0.0.3/32", false, 16) {
-		t.Error("what was given back is not free")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(64, 8, AuthTokenSimple)
+		take := func(from string, proven bool, n int64) bool {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			return turns.acquire(ctx, netip.MustParsePrefix(from), proven, n) == nil
+		}
+		if !take("10.0.0.1/32", false, 32) || take("10.0.0.1/32", false, 1) || take("10.0.0.1/32", true, 1) {
+			t.Error("an address may not use half, or may use more")
+		}
+		if !take("10.0.0.2/32", false, 16) || take("10.0.0.3/32", false, 1) {
+			t.Error("callers without a token may not use three quarters, or may use more")
+		}
+		if !take("10.0.0.4/32", true, 16) || take("10.0.0.5/32", true, 1) {
+			t.Error("a caller with a token gets nothing")
+		}
+		turns.release(netip.MustParsePrefix("10.0.0.2/32"), false, 16)
+		if !take("10.0.0.3/32", false, 16) {
+			t.Error("what was given back is not free")
+		}
+	})
 }
 
 // TestLargeRequestsWait checks that a large request that exceeds LargeRequestsMax waits and is then
