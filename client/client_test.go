@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rmd/api"
@@ -522,34 +524,41 @@ func TestEventsLeaveSilentReplica(t *testing.T) {
 }
 
 // TestStreamSilence checks that a Read of a silent stream fails and says why, and that the time
-// between two Reads does not count.
+// before a Read does not count.
 func TestStreamSilence(t *testing.T) {
-	t.Parallel()
-	next := make(chan struct{})
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		for range next {
-			fmt.Fprint(w, "x")
-			_ = http.NewResponseController(w).Flush()
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer there.Close()
+		next := make(chan struct{}, 2)
+		go func() {
+			_, _ = http.ReadRequest(bufio.NewReader(there))
+			fmt.Fprint(there, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+			for range next {
+				fmt.Fprint(there, "x")
+			}
+		}()
+		defer close(next)
+		c := client(t, nil, "http://127.0.0.1:1")
+		c.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+			return here, nil
+		}
+		const max = time.Minute
+		a, err := c.Do(t.Context(), Request{Method: http.MethodGet, Path: "/", Silence: max})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Stream.Close()
+		b := make([]byte, 1)
+		for i := range 2 {
+			time.Sleep(2 * max)
+			next <- struct{}{}
+			if _, err := a.Stream.Read(b); err != nil {
+				t.Errorf("the time before Read %d counted: %v", i, err)
+			}
+		}
+		began := time.Now()
+		if _, err := a.Stream.Read(b); !errors.Is(err, errSilent) || time.Since(began) != max {
+			t.Errorf("Read of a silent stream: %v after %s, want %v after %s", err, time.Since(began), errSilent, max)
 		}
 	})
-	t.Cleanup(func() { close(next) })
-	const max = 500 * time.Millisecond
-	go func() { next <- struct{}{} }()
-	a, err := client(t, nil, url).Do(t.Context(), Request{Method: http.MethodGet, Path: "/", Silence: max})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Stream.Close()
-	b := make([]byte, 1)
-	if _, err := a.Stream.Read(b); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(2 * max)
-	go func() { next <- struct{}{} }()
-	if _, err := a.Stream.Read(b); err != nil {
-		t.Errorf("the time between two Reads counted: %v", err)
-	}
-	if _, err := a.Stream.Read(b); !errors.Is(err, errSilent) {
-		t.Errorf("Read of a silent stream: %v, want %v", err, errSilent)
-	}
 }

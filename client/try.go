@@ -173,6 +173,7 @@ func (c *Client) tryReplica(ctx context.Context, r Request, base, key string) (*
 	}
 	a := &Answer{Status: res.StatusCode, Header: res.Header, From: base}
 	if r.Silence > 0 && res.StatusCode < 300 {
+		quiet.timer.Stop() // until the first Read
 		a.Stream = &stream{res.Body, quiet}
 		return a, nil
 	}
