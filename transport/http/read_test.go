@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rmd/api"
@@ -115,17 +116,19 @@ func TestReadRules(t *testing.T) {
 }
 
 func TestReadRulesFail(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.ReadTimeout = 500 * time.Millisecond })
-	e := b.fails(504, api.CodeTimedOut, "GET", "/v1/apps?min_index=9999", "")
-	if strings.Contains(e.Message, "outcome") {
-		t.Errorf("a read has no outcome: %s", e.Message)
-	}
-	b.k.become(func(k *consensus) {
-		k.readIndex = func(context.Context) (uint64, error) { return 0, problem.ErrNoLeader }
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(c *Config) { c.ReadTimeout = 500 * time.Millisecond })
+		e := b.fails(504, api.CodeTimedOut, "GET", "/v1/apps?min_index=9999", "")
+		if strings.Contains(e.Message, "outcome") {
+			t.Errorf("a read has no outcome: %s", e.Message)
+		}
+		b.k.become(func(k *consensus) {
+			k.readIndex = func(context.Context) (uint64, error) { return 0, problem.ErrNoLeader }
+		})
+		b.fails(503, api.CodeNoLeader, "GET", "/v1/apps?consistent", "")
+		b.fails(400, api.CodeInvalidRequest, "GET", "/v1/apps?min_index=x", "")
+		b.into(200, nil, "GET", "/v1/apps?consistent=false", "")
 	})
-	b.fails(503, api.CodeNoLeader, "GET", "/v1/apps?consistent", "")
-	b.fails(400, api.CodeInvalidRequest, "GET", "/v1/apps?min_index=x", "")
-	b.into(200, nil, "GET", "/v1/apps?consistent=false", "")
 }
 
 func TestHealth(t *testing.T) {

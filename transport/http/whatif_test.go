@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rmd/api"
@@ -141,32 +142,34 @@ func TestComparisonDocumentFields(t *testing.T) {
 // TestWhatIfOneAtATime checks that a replica answers one what-if at a time. The next waits and then
 // gets BUSY.
 func TestWhatIfOneAtATime(t *testing.T) {
-	entered, leave := make(chan struct{}), make(chan struct{})
-	b := newBench(t, func(c *Config) {
-		c.ReadTimeout = time.Second
-		c.Planner.WhatIf = func(_ *state.State, _ []input.Property, stop func() bool) (*api.WhatIf, error) {
-			close(entered)
-			<-leave
-			for !stop() { // stop is true when the time of this request or the test ends
-				time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		entered, leave := make(chan struct{}), make(chan struct{})
+		b := newBench(t, func(c *Config) {
+			c.ReadTimeout = time.Second
+			c.Planner.WhatIf = func(_ *state.State, _ []input.Property, stop func() bool) (*api.WhatIf, error) {
+				close(entered)
+				<-leave
+				for !stop() { // stop is true when the time of this request or the test ends
+					time.Sleep(time.Millisecond)
+				}
+				return &api.WhatIf{}, nil
 			}
-			return &api.WhatIf{}, nil
+		})
+		body := `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`
+		done := make(chan int)
+		go func() { done <- b.ask("POST", "/v1/whatif", body).Code }()
+		<-entered
+		b.fails(503, "BUSY", "POST", "/v1/whatif", body)
+		if e := b.fails(503, "BUSY", "GET", "/v1/preemption", ""); e.Message != "this replica is busy answering a what-if" {
+			t.Errorf("message = %q, want that the replica is busy answering a what-if", e.Message)
 		}
+		close(leave)
+		if code := <-done; code != http.StatusOK {
+			t.Errorf("status %d", code)
+		}
+		none := newBench(t, func(c *Config) { c.Planner.WhatIf = nil })
+		none.fails(501, "NOT_AVAILABLE", "POST", "/v1/whatif", body)
 	})
-	body := `{"properties":{"yarn.scheduler.capacity.root.queues":"a","yarn.scheduler.capacity.root.a.capacity":"100"}}`
-	done := make(chan int)
-	go func() { done <- b.ask("POST", "/v1/whatif", body).Code }()
-	<-entered
-	b.fails(503, "BUSY", "POST", "/v1/whatif", body)
-	if e := b.fails(503, "BUSY", "GET", "/v1/preemption", ""); e.Message != "this replica is busy answering a what-if" {
-		t.Errorf("message = %q, want that the replica is busy answering a what-if", e.Message)
-	}
-	close(leave)
-	if code := <-done; code != http.StatusOK {
-		t.Errorf("status %d", code)
-	}
-	none := newBench(t, func(c *Config) { c.Planner.WhatIf = nil })
-	none.fails(501, "NOT_AVAILABLE", "POST", "/v1/whatif", body)
 }
 
 // TestPrivateForks checks that WhatIf gets a private fork, because it changes the state. Explain

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rmd/api"
@@ -304,12 +305,14 @@ func TestRefusals(t *testing.T) {
 // TestWriteTimesOut checks that a write that takes too long gets TIMED_OUT, which says that the
 // outcome is unknown.
 func TestWriteTimesOut(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.WriteTimeout = 5 * time.Millisecond })
-	b.d.answering(func(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
-		<-ctx.Done()
-		return nil, 0, ctx.Err()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(c *Config) { c.WriteTimeout = 5 * time.Millisecond })
+		b.d.answering(func(ctx context.Context, r input.Request) (input.Reply, uint64, error) {
+			<-ctx.Done()
+			return nil, 0, ctx.Err()
+		})
+		b.fails(504, api.CodeTimedOut, "POST", "/v1/apps/"+app1+":kill", "")
 	})
-	b.fails(504, api.CodeTimedOut, "POST", "/v1/apps/"+app1+":kill", "")
 }
 
 func TestIdempotencyKeys(t *testing.T) {
