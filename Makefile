@@ -52,7 +52,7 @@ lint: ## vet, staticcheck and the house's own rules
 # The tests left out start processes or commands one after the other, only to see them refuse or finish, or play traces in
 # one goroutine: test runs them.
 race: ## run the tests of everything concurrent under the race detector
-	GORACE=atexit_sleep_ms=0 $(GOTEST) -race -parallel 2 -timeout 20m -skip '^(TestDemo|TestDamage|TestRefusals|TestEveryCommandFindsTheCluster|TestCompare(Nodes|Preemption)|TestMeasure.*|TestGuaranteesComeBack)$$' ./cmd/rmd ./cluster $(CONCURRENT)
+	GORACE=atexit_sleep_ms=0 $(GOTEST) -race -parallel 2 -timeout 20m -skip '^(TestDemo|TestDamage|TestRefusals|TestEveryCommandFindsTheCluster|TestCompare(Nodes|Preemption)|TestMeasure.*|TestGuaranteesComeBack|TestSimulateDay)$$' ./cmd/rmd ./cluster $(CONCURRENT)
 
 FUZZTIME ?= 20s
 fuzz: ## run every fuzz target for FUZZTIME
