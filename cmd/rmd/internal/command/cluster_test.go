@@ -26,7 +26,7 @@ func open(t *testing.T, id, dir string) *server.Replica {
 	k.ID, k.Cluster, k.Data = id, "test", filepath.Join(dir, id)
 	k.Raft.Listen, k.HTTP.Listen = "127.0.0.1:0", "127.0.0.1:0"
 	// a leader must not lose leadership when the machine is busy
-	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 2*time.Second, 2*time.Second, 2*time.Second
+	k.Raft.Heartbeat, k.Raft.Election, k.Raft.Lease = 10*time.Second, 10*time.Second, 8*time.Second
 	k.Autopilot.ServerStabilizationTime = time.Hour // this test promotes replicas itself
 	r, err := server.Open(server.Options{Config: k, Version: "test", Queues: preset.Demo(), Logger: hclog.NewNullLogger(),
 		OnFatal: func(code int, err error) { t.Errorf("%s must stop with %d: %v", id, code, err) }})
