@@ -6,6 +6,7 @@ import java.lang.reflect.Method;
 import org.apache.hadoop.yarn.server.resourcemanager.placement.ApplicationPlacementContext;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerDynamicEditException;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractAutoCreatedLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AutoCreatedLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueueUtils;
@@ -40,7 +41,7 @@ final class TwinManaged {
   void manage() throws ReflectiveOperationException, SchedulerDynamicEditException {
     countActive();
     new QueueManagementDynamicEditPolicy(twin.context, twin.cs).editSchedule();
-    maxima(twin.cs.getRootQueue());
+    limits(twin.cs.getRootQueue());
   }
 
   /**
@@ -81,10 +82,11 @@ final class TwinManaged {
   }
 
   /**
-   * maxima gives inactive leaves the maximum of the template, as in rmd. In YARN it is 0 until the
-   * cluster changes.
+   * limits gives leaves the limits of now, as in rmd. In YARN an inactive leaf has a maximum of 0 until
+   * the cluster changes, and the users of a leaf that becomes active keep the limit that they had
+   * before, until its usage or its users with asks change.
    */
-  private void maxima(CSQueue q) {
+  private void limits(CSQueue q) {
     if (q instanceof ManagedParentQueue) {
       for (CSQueue leaf : q.getChildQueues()) {
         QueueCapacities c = leaf.getQueueCapacities();
@@ -94,9 +96,12 @@ final class TwinManaged {
           leaf.getQueueResourceQuotas().setEffectiveMaxResource(TwinLabels.NONE,
               Resources.multiply(twin.cs.getClusterResource(), c.getAbsoluteMaximumCapacity()));
         }
+        if (((TwinUsers) ((AbstractLeafQueue) leaf).getUsersManager()).limitNow()) {
+          twin.intended("managed parents: user limits of now");
+        }
       }
     } else if (q.getChildQueues() != null) {
-      q.getChildQueues().forEach(this::maxima);
+      q.getChildQueues().forEach(this::limits);
     }
   }
 

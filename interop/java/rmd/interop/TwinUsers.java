@@ -9,6 +9,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueMetrics;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.SchedulingMode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.UsersManager;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator;
@@ -83,6 +84,18 @@ final class TwinUsers extends UsersManager {
       twin.intended("nothing half created");
       removeUser(user);
     }
+  }
+
+  /** limitNow computes the limit of a user again, and returns whether it was another one. */
+  boolean limitNow() {
+    Resource was = limit();
+    userLimitNeedsRecompute();
+    return !limit().equals(was);
+  }
+
+  private Resource limit() {
+    return getComputedResourceLimitForActiveUsers("", twin.cs.getClusterResource(), TwinLabels.NONE,
+        SchedulingMode.RESPECT_PARTITION_EXCLUSIVITY);
   }
 
   /** asking returns the number of users with an active application and an ask. */
