@@ -1318,26 +1318,57 @@ public final class Twin {
     }
   }
 
+  private FiCaSchedulerApp moving; // null if no application moves
+  private AbstractLeafQueue movesTo;
+  private boolean staysActive; // moving was active in its old leaf
+
   /**
-   * moveActive moves an application. If it was active, it stays active, as in rmd. In YARN it waits
-   * in its new queue until the AM limit there allows it, although its AM runs.
+   * leafOf returns the leaf of an application. One that moves is in its new leaf, as in rmd. In YARN its
+   * asks count in the old one until both leaves have looked at the applications that wait there.
    */
-  private void moveActive(TwinContext.App a, String queue) throws YarnException {
-    FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
-    if (!((AbstractLeafQueue) s.getQueue()).getApplications().contains(s)) {
-      cs.moveApplication(a.id, queue);
-      return;
+  AbstractLeafQueue leafOf(FiCaSchedulerApp s) {
+    return s == moving ? movesTo : (AbstractLeafQueue) s.getQueue();
+  }
+
+  /**
+   * arrives makes an application that was active when it moved active in its new leaf, as in rmd. In
+   * YARN it waits there until the AM limit allows it, although its AM runs, and its user may count as
+   * one who waits.
+   */
+  void arrives(Object s) {
+    if (s == moving && staysActive) {
+      intended("moved while active");
+      activate(movesTo, moving);
     }
+  }
+
+  private void moveNow(TwinContext.App a, String queue) throws YarnException {
+    FiCaSchedulerApp s = cs.getApplicationAttempt(a.attempt.id);
+    AbstractLeafQueue from = (AbstractLeafQueue) s.getQueue();
     AbstractLeafQueue leaf = (AbstractLeafQueue) cs.getQueue(queue);
+    moving = s;
+    movesTo = leaf;
+    staysActive = from.getApplications().contains(s);
+    try {
+      if (staysActive) {
+        moveActive(a, s, from, leaf);
+      } else {
+        cs.moveApplication(a.id, queue);
+      }
+    } finally {
+      moving = null;
+    }
+  }
+
+  private void moveActive(TwinContext.App a, FiCaSchedulerApp s, AbstractLeafQueue from, AbstractLeafQueue leaf) throws YarnException {
     String label = s.getAppAMNodePartitionName();
     Resource am = s.getAMResource(label);
-    AbstractLeafQueue from = (AbstractLeafQueue) s.getQueue();
     count(from, label, a, Resources.negate(am)); // applications that wait in either queue must already see the AM in the new one
     count(leaf, label, a, am);
     s.setAMResource(label, Resources.none());
     boolean done = false;
     try {
-      cs.moveApplication(a.id, queue);
+      cs.moveApplication(a.id, leaf.getQueuePath());
       done = true;
       for (RMContainer held : s.getReservedContainers()) { // YARN leaves them in the old queue
         intended("moved with the application");
@@ -1350,9 +1381,6 @@ public final class Twin {
       if (!done) {
         count(leaf, label, a, Resources.negate(am));
         count(from, label, a, am);
-      } else if (!leaf.getApplications().contains(s)) {
-        intended("moved while active");
-        activate(leaf, a, s);
       }
     }
   }
@@ -1368,8 +1396,8 @@ public final class Twin {
     leaf.getUsersManager().getUserAndAddIfAbsent(a.user).getResourceUsage().incAMUsed(label, am);
   }
 
-  private static void activate(AbstractLeafQueue leaf, TwinContext.App a, FiCaSchedulerApp s) {
-    leaf.getUser(a.user).activateApplication();
+  private static void activate(AbstractLeafQueue leaf, FiCaSchedulerApp s) {
+    leaf.getUser(s.getUser()).activateApplication();
     leaf.getOrderingPolicy().addSchedulableEntity(s);
     leaf.getPendingAppsOrderingPolicy().removeSchedulableEntity(s);
   }
@@ -1383,7 +1411,7 @@ public final class Twin {
       AbstractLeafQueue leaf = (AbstractLeafQueue) s.getQueue();
       if (a.am == null && leaf.getPendingAppsOrderingPolicy().getSchedulableEntities().contains(s)) {
         intended("unmanaged");
-        activate(leaf, a, s);
+        activate(leaf, s);
       }
     }
   }
@@ -1524,7 +1552,7 @@ public final class Twin {
         throw new YarnException("the queue may not use the label of further asks");
       }
       cs.preValidateMoveApplication(a.id, queue);
-      moveActive(a, queue);
+      moveNow(a, queue);
       a.queue = queue;
       reorder(a);
       result = "accepted";

@@ -196,6 +196,9 @@ final class TwinPass {
     WAITING.set(q, Proxy.newProxyInstance(TwinPass.class.getClassLoader(), new Class<?>[] {OrderingPolicy.class}, (self, method, args) -> {
       if (method.getName().equals("addSchedulableEntity")) {
         twin.askForMasters(args[0]); // for attempts that became runnable before this one
+        Object answer = call(policy, method, args);
+        twin.arrives(args[0]);
+        return answer;
       }
       if (!method.getName().equals("getAssignmentIterator") || policy.getNumSchedulableEntities() == 0) {
         return call(policy, method, args);

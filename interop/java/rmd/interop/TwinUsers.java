@@ -128,7 +128,7 @@ final class TwinUsers extends UsersManager {
     Set<String> asking = new HashSet<>();
     for (TwinContext.App a : twin.apps.values()) {
       FiCaSchedulerApp s = twin.cs.getApplicationAttempt(a.attempt.id);
-      User u = s == null || s.getQueue() != leaf ? null : getUser(a.user);
+      User u = s == null || twin.leafOf(s) != leaf ? null : getUser(a.user);
       if (u != null && u.getActiveApplications() > 0 && !s.getAppSchedulingInfo().getSchedulerKeys().isEmpty()) {
         asking.add(a.user);
       }
