@@ -926,7 +926,7 @@ public final class Twin {
     AbstractLeafQueue leaf = (AbstractLeafQueue) q;
     CapacitySchedulerConfiguration c = cs.getConfiguration();
     int most = leaf.getMaxApplications();
-    if (conf.getBoolean("yarn.node-labels.enabled", false) && c.getMaximumApplicationsPerQueue(q.getQueuePath()) < 0
+    if (conf.getBoolean("yarn.node-labels.enabled", false) && !hasMaxApplications(q)
         && c.getGlobalMaximumApplicationsPerQueue() <= 0) {
       most = Math.min(most, (int) (c.getMaximumSystemApplications() * q.getAbsoluteCapacity()));
     }
