@@ -27,7 +27,7 @@ func (l *Limits) Headroom() yarn.Resource { return l.headroom }
 func (p *pass) limitOn(d *decision, released *state.Reservation) Reason {
 	a, calc := p.State.Apps.Get(d.app), p.Config.Calculator
 	leaf := p.LeafOf(a)
-	used := p.UserUsed(a.UserSlot).Sub(views.SizeOf(released))
+	used := views.Without(*p.UserUsed(a.UserSlot), released)
 	if calc.Compare(p.State.Meta.Cluster, used, p.UserLimit(leaf, a.UserSlot)) > 0 {
 		return UserLimit
 	}
@@ -35,7 +35,7 @@ func (p *pass) limitOn(d *decision, released *state.Reservation) Reason {
 		if d.state == stateAllocated {
 			return p.UsedNow(i, released)
 		}
-		return p.Used(i).Sub(views.SizeOf(released))
+		return views.Without(*p.Used(i), released)
 	})
 	if full >= 0 {
 		return QueueMaxCapacity

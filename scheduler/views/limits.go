@@ -54,15 +54,15 @@ func (v *View) UsedNow(i int32, released *state.Reservation) yarn.Resource {
 			return used
 		}
 	}
-	return used.Sub(SizeOf(released))
+	return Without(used, released)
 }
 
-// SizeOf returns the size of a reservation; nil: nothing.
-func SizeOf(r *state.Reservation) (none yarn.Resource) {
+// Without returns what remains of a use without a reservation; nil: none.
+func Without(used yarn.Resource, r *state.Reservation) yarn.Resource {
 	if r == nil {
-		return none
+		return used
 	}
-	return r.Size
+	return used.Sub(r.Size)
 }
 
 // Maximum returns the most that a queue may use. Only the nodes limit asks to which they are lent.

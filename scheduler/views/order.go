@@ -2,6 +2,7 @@ package views
 
 import (
 	"math/bits"
+	"slices"
 	"sort"
 
 	"rmd/fsm/state"
@@ -123,8 +124,16 @@ func (s *Views) insertChild(p *Partition, list []int32, i int32) []int32 {
 	return list
 }
 
+// shortList is the most children among which it is cheaper to look for one by its number than by its key.
+const shortList = 128
+
 func (s *Views) removeChild(p *Partition, list []int32, i int32) []int32 {
-	k := s.findChild(p, list, i)
+	var k int
+	if len(list) <= shortList {
+		k = slices.Index(list, i)
+	} else {
+		k = s.findChild(p, list, i)
+	}
 	return append(list[:k], list[k+1:]...)
 }
 
