@@ -56,8 +56,8 @@ func (r *Recording) String() string {
 	var now Observation
 	for i, s := range r.History.Steps {
 		line(s.String())
-		o := r.Hadoop[i]
-		if o == nil {
+		o := plain(r.Hadoop[i])
+		if o == nil { // a round of preemption may have intended differences alone
 			continue
 		}
 		line("=")
@@ -67,7 +67,7 @@ func (r *Recording) String() string {
 		for _, fresh := range without(o, now) {
 			line("+", fresh)
 		}
-		now = plain(o)
+		now = o
 	}
 	return b.String()
 }

@@ -182,6 +182,7 @@ public final class Twin {
         break;
       case "preempt":
         preempt(text);
+        tell(text);
         return;
       default:
         play(w);
@@ -192,13 +193,16 @@ public final class Twin {
       }
       return;
     }
-    for (String name : intended) {
-      text.append("intended ").append(name).append('\n');
-    }
+    tell(text);
     if (result != null) {
       text.append("result ").append(result).append('\n');
     }
     new TwinView(this, text).write();
+  }
+
+  /** tell writes the names of the differences that have had an effect in this step. */
+  private void tell(StringBuilder text) {
+    intended.forEach(name -> text.append("intended ").append(name).append('\n'));
   }
 
   private void play(String... w) throws Exception {

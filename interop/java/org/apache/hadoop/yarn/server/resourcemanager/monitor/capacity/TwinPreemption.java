@@ -66,6 +66,8 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
       } else if (s instanceof FifoCandidatesSelector) {
         boolean balance = ((FifoCandidatesSelector) s).getAllowQueuesBalanceAfterAllQueuesSatisfied();
         inOrder(s, !balance && counts, balance);
+      } else if (s instanceof IntraQueueCandidatesSelector) {
+        ((IntraQueueCandidatesSelector) s).fifoPreemptionComputePlugin = new TwinInside(this, intended);
       }
       selectors.set(i, new Recorder(s));
     }
