@@ -65,6 +65,20 @@ func TestDebtWithoutRounds(t *testing.T) {
 	l.legal()
 }
 
+// TestDebtFromItsBegin checks that the time before a debt begins does not count, where it is overdue at once:
+// 3 s later it may still be marked.
+func TestDebtFromItsBegin(t *testing.T) {
+	l := waiting(t, guaranteeWait("5000"))
+	l.pass(10_000, 500)
+	l.entry(&event.TimeAdvanced{NowMillis: 11_000}, debtTo(yarn.DebtOwed))
+	l.pass(14_000, 500)
+	l.legal()
+	l.pass(15_000, 500)
+	if len(l.m.Violations()) != 1 {
+		t.Errorf("%d violations by a debt that is late", len(l.m.Violations()))
+	}
+}
+
 // TestDebtNotJudged checks that a leaf may wait while it is not certain that enough can be taken.
 func TestDebtNotJudged(t *testing.T) {
 	protected := event.Property{Name: "yarn.scheduler.capacity.root.a.disable_preemption", Value: "true"}
@@ -129,24 +143,24 @@ func TestDebtViolations(t *testing.T) {
 		}},
 		{"never overdue", "it is not overdue", nil, func(l *logbook) {
 			l.entry(debtTo(yarn.DebtOwed))
-			l.pass(29_500, 500)
+			l.pass(22_500, 500)
 			l.legal()
-			l.pass(30_500, 500)
+			l.pass(23_500, 500)
 		}},
 		{"nothing is taken", "application 2 waits for 6144MB 1vc, and n1:45454 can give it", nil, func(l *logbook) {
 			l.entry(debtTo(yarn.DebtOwed))
 			l.pass(20_000, 1000)
 			l.entry(debtTo(yarn.DebtOverdue))
-			l.pass(50_000, 1000)
+			l.pass(43_000, 1000)
 			l.legal()
-			l.pass(52_000, 1000)
+			l.pass(45_000, 1000)
 		}},
 		{"nothing is taken on the reserved node", "and n2:45454 can give it", nil, func(l *logbook) {
 			l.entry(&event.ContainerCompleted{Container: ref(1, 3)})
 			l.entry(hold(1, 2, 1, 2), debtTo(yarn.DebtOwed))
 			l.pass(20_000, 1000)
 			l.entry(debtTo(yarn.DebtOverdue))
-			l.pass(52_000, 1000)
+			l.pass(45_000, 1000)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func (l *Debts) Paid(path, label string) {
 }
 
 // roundsMissed is how many rounds may do nothing for a leaf: others may come first, or none runs for a while.
-const roundsMissed = 10
+const roundsMissed = 3
 
 // Look judges the debts after an entry. Between two entries, at most one interval counts: there may have
 // been no leader. For the same reason, the first interval of a term does not count. Four looks in an
@@ -113,11 +113,12 @@ func (l *Debts) Look(log Log) {
 	for i := range l.List {
 		d := &l.List[i]
 		l.LongestMillis = max(l.LongestMillis, now-d.SinceMillis)
-		if !set.Owes() || now < d.SinceMillis+set.OverdueMillis() {
+		due := d.SinceMillis + set.OverdueMillis()
+		if !set.Owes() || now < due {
 			d.late, d.stalled = 0, 0
 			continue
 		}
-		l.judge(log, d, passed)
+		l.judge(log, d, min(passed, now-due))
 	}
 }
 
