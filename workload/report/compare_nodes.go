@@ -41,11 +41,12 @@ type NodeOrderRun struct {
 	// Unusable is the part of the free GPUs that a typical ask for GPUs cannot use on their nodes. It
 	// is nil without GPUs.
 	Unusable *float64 `json:"unusableGPUs,omitempty"`
-	// AppMillis is the mean time from the submission of an application to its end. Waits alone do not
-	// show it: an application whose AM starts earlier asks earlier, and so waits longer for the same
-	// containers.
-	AppMillis float64 `json:"appMillis"`
-	EndMillis int64   `json:"endMillis"` // when the last application ended
+	// StartMillis is the mean time from the submission of an application to the start of a container
+	// that is no AM, and AppMillis to the end of the application. Waits alone do not show them: an
+	// application whose AM starts earlier asks earlier, and so waits longer for the same containers.
+	StartMillis float64 `json:"startMillis"`
+	AppMillis   float64 `json:"appMillis"`
+	EndMillis   int64   `json:"endMillis"` // when the last application ended
 }
 
 // smallAndAMs returns the mean wait of small containers and AMs together.
@@ -78,7 +79,7 @@ func p95(w *Waits) float64 {
 	return float64(w.P95Millis)
 }
 
-// nodeTables are the compared values of a run: three tables, each for lines of 80 characters.
+// nodeTables are the compared values of a run: tables for lines of 80 characters.
 var nodeTables = [][]column[NodeOrderRun]{
 	{
 		{"LARGE MEAN", "large_mean_ms", func(r *NodeOrderRun) float64 { return mean(&r.Large) }, duration},
@@ -97,6 +98,9 @@ var nodeTables = [][]column[NodeOrderRun]{
 		{"UNUSABLE", "unusable_gpus", (*NodeOrderRun).unusable, percent},
 		{"EMPTY", "empty", func(r *NodeOrderRun) float64 { return r.Empty }, percent},
 		{"VARIATION", "variation", func(r *NodeOrderRun) float64 { return r.Variation }, hundredths},
+	},
+	{
+		{"START MEAN", "start_mean_ms", func(r *NodeOrderRun) float64 { return r.StartMillis }, duration},
 		{"APP MEAN", "app_mean_ms", func(r *NodeOrderRun) float64 { return r.AppMillis }, duration},
 	},
 }

@@ -14,7 +14,8 @@ func TestWriteNodes(t *testing.T) {
 		return NodeOrderRun{Large: Waits{Containers: 2, P95Millis: 2 * large, MeanMillis: float64(large)},
 			Small:        Waits{Containers: 3, P95Millis: 9000, MeanMillis: 8000},
 			AMs:          Waits{Containers: 1, P95Millis: 5000, MeanMillis: 4000},
-			ReservedIdle: 0.2, Blocked: 0.0004, Variation: 0.756, Empty: 0.25, Unusable: unusable, AppMillis: 120_000}
+			ReservedIdle: 0.2, Blocked: 0.0004, Variation: 0.756, Empty: 0.25, Unusable: unusable,
+			StartMillis: 60_000, AppMillis: 120_000}
 	}
 	none := run(0, nil)
 	none.Large.Containers = 0
@@ -34,8 +35,11 @@ spread  -           8s          4s       7s
         LARGE P95  SMALL P95  AM P95  RES. IDLE
 spread  -          9s         5s      20%
 
-        BLOCKED  UNUSABLE  EMPTY  VARIATION  APP MEAN
-spread  0.04%    -         25%    0.76       2m
+        BLOCKED  UNUSABLE  EMPTY  VARIATION
+spread  0.04%    -         25%    0.76
+
+        START MEAN  APP MEAN
+spread  1m          2m
 `},
 		{7, []NodeOrder{{Name: "pack", Copies: []NodeOrderRun{run(60_000, &half), run(120_000, &half)}}}, `
 applications left out because one of their containers fits no node: 7
@@ -48,8 +52,11 @@ pack  1m30s ± 42s  8s ± 0s     4s ± 0s  7s ± 0s
       LARGE P95   SMALL P95  AM P95   RES. IDLE
 pack  3m ± 1m25s  9s ± 0s    5s ± 0s  20% ± 0%
 
-      BLOCKED     UNUSABLE  EMPTY     VARIATION    APP MEAN
-pack  0.04% ± 0%  50% ± 0%  25% ± 0%  0.76 ± 0.00  2m ± 0s
+      BLOCKED     UNUSABLE  EMPTY     VARIATION
+pack  0.04% ± 0%  50% ± 0%  25% ± 0%  0.76 ± 0.00
+
+      START MEAN  APP MEAN
+pack  1m ± 0s     2m ± 0s
 `},
 	} {
 		var b bytes.Buffer

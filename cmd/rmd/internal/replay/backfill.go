@@ -94,6 +94,7 @@ type lender struct {
 	waited   []int64          // completed waits for AMs, in milliseconds
 	begun    map[uint32]int64 // when applications that have not ended were submitted
 	took     []int64          // from the submissions to the ends of the others
+	starts   []int64          // from the submissions of applications to the starts of their containers but for AMs
 	wanted   float64          // share of the cluster times seconds
 	changed  bool             // the cluster has changed
 }
@@ -134,10 +135,14 @@ func (b *lender) follow(c *change.Change) {
 	}
 }
 
-// started ends the wait of an application for its AM, if am is true.
+// started follows the start of a container, which ends the wait of its application for an AM if am is
+// true.
 func (b *lender) started(app uint32, am bool) {
-	if since, waits := b.awaitsAM[app]; am && waits {
-		b.waited = append(b.waited, b.Elapsed.Milliseconds()-since)
+	now := b.Elapsed.Milliseconds()
+	if !am {
+		b.starts = append(b.starts, now-b.begun[app])
+	} else if since, waits := b.awaitsAM[app]; waits {
+		b.waited = append(b.waited, now-since)
 		delete(b.awaitsAM, app)
 	}
 }

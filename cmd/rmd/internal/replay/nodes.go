@@ -319,7 +319,7 @@ func (m *nodeMeter) summary(s *report.Summary) report.NodeOrderRun {
 	f := &m.sums
 	share := func(part, whole float64) float64 { return part / max(whole, 1e-9) }
 	out := report.NodeOrderRun{Large: s.Large, Small: s.Small, AMs: m.masterWaits(s.EndMillis), EndMillis: s.EndMillis,
-		AppMillis:    m.appMean(s.EndMillis),
+		StartMillis: report.WaitsOf(m.starts, 0).MeanMillis, AppMillis: m.appMean(s.EndMillis),
 		ReservedIdle: share(f.reserved, f.time), Blocked: share(f.blocked, f.time), Empty: share(f.empty, f.time),
 		Variation: share(f.variation, f.used)}
 	if len(m.kinds) > 0 && f.free > 0 {

@@ -17,7 +17,7 @@ import (
 
 // TestCompareNodes replays a part of the demo trace on fewer nodes than it was made for. It checks
 // that equal options give equal results, that phases change what YARN's way does and differ between
-// copies, and that every container runs.
+// copies, that every container runs, and that starts and waits agree.
 func TestCompareNodes(t *testing.T) {
 	tr, err := trace.Read(trace.Demo, trace.DefaultOptions())
 	if err != nil {
@@ -48,6 +48,11 @@ func TestCompareNodes(t *testing.T) {
 			if r.Unusable == nil || *r.Unusable <= 0 || *r.Unusable >= 1 || r.Empty < 0 || r.Empty >= 1 || r.Variation <= 0 ||
 				r.ReservedIdle <= 0 {
 				t.Errorf("%s, copy %d: %+v", order.Name, i, r)
+			}
+			// Each application has one container beside its AM, and asks for it once the AM has started.
+			waits := r.AMs.MeanMillis + (r.Large.MeanMillis*float64(r.Large.Containers)+r.Small.MeanMillis*float64(r.Small.Containers))/200
+			if r.StartMillis < waits || r.StartMillis > waits+2*startMillis || r.AppMillis <= r.StartMillis {
+				t.Errorf("%s, copy %d: %g ms from submission to start, %g to the end; waits of %g", order.Name, i, r.StartMillis, r.AppMillis, waits)
 			}
 		}
 	}
