@@ -22,13 +22,16 @@ import (
 //	          one with the most vcores and memory
 //	pack      the node with the least left over: first of the further resources, so that a container
 //	          without GPUs goes where GPUs are used up; then of vcores; then of memory
-//	lifetime  among the nodes that pack would choose first, the one whose containers end last
-//	          would end least later; then as pack
-//	auto      pack for a day after a large container was allocated on a node of the label or
-//	          reserved one; otherwise spread
+//	lifetime  among the nodes that pack would choose first, the one that the container keeps in use
+//	          for the fewest doublings longer; then as pack
+//	auto      for a day after a large container was allocated on a node of the label or reserved
+//	          one: lifetime in queues that lend reserved room, because they use declared lifetimes,
+//	          and pack in the others; otherwise spread
 //
 // Amounts are compared in classes, four to a doubling, and the lowest slot decides a tie. All this
 // follows from the state, so a new leader and a replay choose alike.
+//
+// Source of lifetime: the classes of lifetimes of LAVA (Ling et al., MLSys 2025).
 
 const (
 	// packLargeMillis is how long auto packs after a large container.
@@ -43,14 +46,17 @@ const (
 // NodeOrder returns the order of nodes for an application's asks in a partition: that of its queue,
 // where auto is replaced by the order that it now means.
 func (s *rules) NodeOrder(p *views.Partition, a *state.App, now int64) capacity.NodeOrder {
-	order := p.Config.Queues[s.LeafOf(a)].NodeOrder
-	if order != capacity.NodeOrderAuto {
-		return order
+	q := &p.Config.Queues[s.LeafOf(a)]
+	at := s.State.LargeContainers.AllocatedAt(p.Label)
+	switch {
+	case q.NodeOrder != capacity.NodeOrderAuto:
+		return q.NodeOrder
+	case at == 0 || now-at >= packLargeMillis:
+		return capacity.NodeOrderSpread
+	case q.Backfill != capacity.BackfillOff:
+		return capacity.NodeOrderLifetime
 	}
-	if at := s.State.LargeContainers.AllocatedAt(p.Label); at != 0 && now-at < packLargeMillis {
-		return capacity.NodeOrderPack
-	}
-	return capacity.NodeOrderSpread
+	return capacity.NodeOrderPack
 }
 
 // ShapeOrder returns the order of shapes in which an order of nodes begins.
@@ -76,7 +82,7 @@ type nodeChoice struct {
 type nodeRank struct {
 	avoided  bool // the ask prefers other nodes, even at a wider locality; see avoid.go
 	locality yarn.Locality
-	prolongs int // lifetime only: see prolongs
+	prolongs int // lifetime only: by how many classes the container prolongs the node's use
 	shape    nodeindex.Shape
 	node     state.NodeSlot
 }
@@ -196,29 +202,28 @@ func (c *nodeChoice) localityOn(node state.NodeSlot) (at yarn.Locality, ok bool)
 	}
 }
 
-// compareLifetimes sets for all nodes found how much longer the container would keep them in use.
+// compareLifetimes sets for all nodes found by how much the container would prolong their use.
 func (c *nodeChoice) compareLifetimes() {
 	guesses := lengthGuesses{s: c.s, now: c.s.now}
-	end := guesses.endOfNew(c.ask.App, c.ask.AM)
+	class := lifetimeClass(guesses.endOfNew(c.ask.App, c.ask.AM) - c.s.now)
 	for i := range c.found {
-		c.found[i].prolongs = prolongs(end, guesses.lastEnd(c.found[i].node))
+		c.found[i].prolongs = class - guesses.classOf(c.found[i].node, class)
 	}
 }
 
-// prolongs returns by how much the end of a container exceeds the last end on a node: 0 if it does
-// not, and otherwise the number of doublings of a minute, rounded up.
-func prolongs(end, last int64) int {
-	if end <= last {
-		return 0
-	}
-	return 1 + bits.Len64(uint64(end-last)/60_000)
-}
+// lifetimeClass returns the class of a time in which a node is still in use: 0 below a second, then
+// one class for each doubling. What is prolonged within its class costs nothing, so that containers
+// which end at about the same time share nodes. Otherwise it costs less to prolong what is long.
+func lifetimeClass(millis int64) int { return bits.Len64(uint64(millis) / 1000) }
 
-// lastEnd returns when the last container of a node is expected to end.
-func (e *lengthGuesses) lastEnd(node state.NodeSlot) int64 {
-	last := e.now
+// classOf returns the class of the time until the last container of a node is expected to end, but no
+// more than most.
+func (e *lengthGuesses) classOf(node state.NodeSlot, most int) int {
+	class := 0
 	for _, c := range e.s.State.Containers.On(e.s.State.Nodes.Get(node)) {
-		last = max(last, e.endOf(c))
+		if class = max(class, lifetimeClass(e.endOf(c)-e.now)); class >= most {
+			return most
+		}
 	}
-	return last
+	return class
 }

@@ -37,7 +37,7 @@ const (
 	NotAvoided             // the last container of the ask did not start on the other node
 	Nearer                 // the ask names the host or rack
 	RunsAsLong             // lifetime: its containers run at least as long as the new one
-	EndsSooner             // lifetime: the new container keeps it in use for less time longer
+	EndsSooner             // lifetime: the new container prolongs its use by a smaller factor
 	LessUsed               // it uses a smaller share of its memory or vcores
 	LessFree               // it has less of a resource free
 	MoreFree               // it has more of a resource free

@@ -17,7 +17,7 @@ type NodeOrder uint8
 
 // The orders; append only.
 const (
-	NodeOrderAuto     NodeOrder = iota // pack where large containers are asked for, otherwise spread
+	NodeOrderAuto     NodeOrder = iota // pack or lifetime where large containers are asked for, otherwise spread
 	NodeOrderSpread                    // the emptiest node
 	NodeOrderPack                      // the node with the least left over
 	NodeOrderLifetime                  // the node whose containers end at about the same time

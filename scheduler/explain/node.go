@@ -67,7 +67,7 @@ func (v decisions) lead(c scheduler.NodeChoice, k *state.Ask) string {
 	case scheduler.RunsAsLong:
 		return "its containers end at about the same time, or later"
 	case scheduler.EndsSooner:
-		return "its containers end at about the same time; the container keeps it in use for the least time longer"
+		return "the container prolongs its use by the smallest factor"
 	}
 	if c.Order == capacity.NodeOrderSpread {
 		return v.leadOfSpread(c)

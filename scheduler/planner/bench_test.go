@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rmd/fsm/state"
+	"rmd/scheduler/capacity"
 	"rmd/scheduler/input"
 	"rmd/yarn"
 )
@@ -289,26 +290,31 @@ func BenchmarkHeartbeat(b *testing.B) {
 }
 
 // BenchmarkEagerAsk measures an AM that asks for one container and releases one, in eager mode on a
-// cluster with room.
+// cluster with room, with each order of nodes.
 func BenchmarkEagerAsk(b *testing.B) {
-	w := newPlant(b, plantSize{1000, 100, 1000, 8, false, 0}, Options{Eager: true})
-	i := 0
-	b.ReportAllocs()
-	for b.Loop() {
-		at := w.apps[i%len(w.apps)]
-		i++
-		a := w.p.st.Apps.Get(w.p.st.Apps.ByID(at.App))
-		in := &input.Allocate{Attempt: at, Response: a.Response,
-			Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(2048, 1),
-				Relax: true}}}
-		for _, k := range w.p.st.Containers.Of(a) {
-			if k.State.Live() {
-				in.Releases = append(in.Releases, w.p.st.Apps.ContainerID(k))
+	for _, order := range capacity.NodeOrders() {
+		b.Run(order, func(b *testing.B) {
+			w := newPlant(b, plantSize{1000, 100, 1000, 32, false, 0}, Options{Eager: true})
+			w.set(b, input.Property{Name: confPrefix + "node-order", Value: order})
+			i := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				at := w.apps[i%len(w.apps)]
+				i++
+				a := w.p.st.Apps.Get(w.p.st.Apps.ByID(at.App))
+				in := &input.Allocate{Attempt: at, Response: a.Response,
+					Asks: []input.Ask{{Key: yarn.SchedulerKey{Priority: 1}, Name: yarn.Any, Count: 1, Size: yarn.NewResource(2048, 1),
+						Relax: true}}}
+				for _, k := range w.p.st.Containers.Of(a) {
+					if k.State.Live() {
+						in.Releases = append(in.Releases, w.p.st.Apps.ContainerID(k))
+					}
+				}
+				if r := w.must(b, in).(*input.AllocateReply); len(r.Granted) != 1 {
+					b.Fatalf("granted %d", len(r.Granted))
+				}
 			}
-		}
-		if r := w.must(b, in).(*input.AllocateReply); len(r.Granted) != 1 {
-			b.Fatalf("granted %d", len(r.Granted))
-		}
+		})
 	}
 }
 

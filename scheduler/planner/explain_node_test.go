@@ -49,6 +49,10 @@ ask large 1x7G`
 		{"auto packs after a large container", event.KindContainerAllocated,
 			[]string{"n1:1 of 2 nodes with room: it has the least left over, 3 GiB"},
 			plain + "auto" + two + app + "ask app0 1x4G\nask app1 1x1G"},
+		{"auto compares lifetimes where room is lent", event.KindContainerAllocated,
+			[]string{"n2:1 of 2 nodes with room: its containers end at about the same time, or later"},
+			plain + "auto a.backfill=declared" + two +
+				"app short user=u1 lifetime=100\nask short 1x4G hosts=(n1:1) strict\napp long user=u1 lifetime=3000\nask long 1x2G hosts=(n2:1) strict\napp new user=u2 lifetime=2000\nask new 1x1G"},
 		{"pack", event.KindContainerAllocated, []string{"n1:1 of 2 nodes with room: it has the least left over, 3 GiB",
 			"n2:1 is kept whole"},
 			plain + "pack" + two + app + "ask app0 1x4G\nask app1 1x1G"},
@@ -61,9 +65,9 @@ ask large 1x7G`
 			plain + "lifetime" + two +
 				"app short user=u1 lifetime=100\nask short 1x2G hosts=(n1:1) strict\napp long user=u1 lifetime=3000\nask long 1x2G hosts=(n2:1) strict\napp new user=u2 lifetime=2000\nask new 1x1G"},
 		{"lifetime, prolonged", event.KindContainerAllocated,
-			[]string{"n2:1 of 2 nodes with room: its containers end at about the same time; the container keeps it in use for the least time longer"},
+			[]string{"n2:1 of 2 nodes with room: the container prolongs its use by the smallest factor"},
 			plain + "lifetime" + two +
-				"app short user=u1 lifetime=100\nask short 1x2G hosts=(n1:1) strict\napp long user=u1 lifetime=3000\nask long 1x2G hosts=(n2:1) strict\napp new user=u2 lifetime=3600\nask new 1x1G"},
+				"app short user=u1 lifetime=100\nask short 1x2G hosts=(n1:1) strict\napp long user=u1 lifetime=3000\nask long 1x2G hosts=(n2:1) strict\napp new user=u2 lifetime=5000\nask new 1x1G"},
 		{"lifetime, equal ends", event.KindContainerAllocated,
 			[]string{"n1:1 of 2 nodes with room: the container fits the ends of its containers as well as on n2:1, and it has the least left over, 4 GiB"},
 			plain + "lifetime" + two +

@@ -66,6 +66,9 @@ func (c *nodeChoice) best() (best state.NodeSlot) {
 		c.order = capacity.NodeOrderSpread
 		if at := c.m.p.st.LargeContainers.AllocatedAt(c.label); at > 0 && at > c.m.now-86_400_000 {
 			c.order = capacity.NodeOrderPack
+			if c.cfg.Queues[c.m.p.sched.LeafOf(c.app)].Backfill != capacity.BackfillOff {
+				c.order = capacity.NodeOrderLifetime
+			}
 		}
 	}
 	var first []int64
@@ -171,8 +174,7 @@ func (c *nodeChoice) use(n *state.Node) (most int64) {
 	return most
 }
 
-// prolongs returns by how much the container would outlast those on a node: 0 if it would not,
-// otherwise one more than the doublings of a minute.
+// prolongs returns how many more powers of two, in seconds, the container would keep a node in use.
 func (c *nodeChoice) prolongs(slot state.NodeSlot) int64 {
 	probe, st := c.m.p.sched.Probe(), c.m.p.st
 	last := c.m.now
@@ -184,14 +186,13 @@ func (c *nodeChoice) prolongs(slot state.NodeSlot) int64 {
 	})
 	end := probe.EndOf(&state.Container{App: c.ask.App, AM: c.ask.AM, AllocatedMillis: c.m.now,
 		State: yarn.ContainerAllocated})
-	if end <= last {
-		return 0
+	more := int64(0)
+	for power := int64(1000); power <= end-c.m.now; power *= 2 {
+		if power > last-c.m.now {
+			more++
+		}
 	}
-	doublings := int64(1)
-	for minutes := (end - last) / 60_000; minutes > 0; minutes /= 2 {
-		doublings++
-	}
-	return doublings
+	return more
 }
 
 // quarters returns the class of an amount: 0 for nothing, then four classes for each doubling.
