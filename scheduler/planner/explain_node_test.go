@@ -64,6 +64,10 @@ ask large 1x7G`
 			[]string{"n2:1 of 2 nodes with room: its containers end at about the same time, or later"},
 			plain + "lifetime" + two +
 				"app short user=u1 lifetime=100\nask short 1x2G hosts=(n1:1) strict\napp long user=u1 lifetime=3000\nask long 1x2G hosts=(n2:1) strict\napp new user=u2 lifetime=2000\nask new 1x1G"},
+		{"lifetime, the longest of a node counts", event.KindContainerAllocated,
+			[]string{"n1:1 of 2 nodes with room: the container prolongs its use by the smallest factor"},
+			plain + "lifetime" + two +
+				"app short user=u1 lifetime=100\nask short 1x1G@1 hosts=(n1:1) strict\napp long user=u1 lifetime=3000\nask long 1x1G hosts=(n1:1) strict\nask short 1x1G@2 hosts=(n1:1) strict\napp middle user=u1 lifetime=500\nask middle 1x4G hosts=(n2:1) strict\napp new user=u2 lifetime=5000\nask new 1x1G"},
 		{"lifetime, prolonged", event.KindContainerAllocated,
 			[]string{"n2:1 of 2 nodes with room: the container prolongs its use by the smallest factor"},
 			plain + "lifetime" + two +
