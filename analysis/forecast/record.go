@@ -59,7 +59,7 @@ func (o *Outcome) Held() bool { return o.From <= o.Delay && o.Delay <= o.To }
 func (o *Outcome) off() int64 { return max(o.Delay-o.Median, o.Median-o.Delay) }
 
 const (
-	kept      = 300  // outcomes that the record keeps
+	kept      = 1000 // outcomes that the record keeps
 	enough    = 20   // outcomes needed to compute an interval
 	near      = 80   // outcomes of similar forecasts from which an interval is computed
 	nearMax   = 300  // the largest sample, including open promises
