@@ -99,13 +99,13 @@ forecasts: build ## how well starts are forecast on traces with deep lines, gene
 NODES := $(BIN) replay --compare nodes
 nodes: build ## what each rule that chooses nodes gives on traces made tight, and on one of equal small tasks: TRACES=directory of openb, swim and sls
 	$(NODES) demo --copies 20
-	$(call recorded,$(NODES),openb/openb_pod_list_default.csv --nodes 40 --load 100 --limit 1500)
-	$(call recorded,$(NODES),openb/openb_pod_list_cpu050.csv --nodes 30 --load 100 --limit 1500)
-	$(call recorded,$(NODES),openb/openb_pod_list_gpuspec33.csv --nodes 20 --load 100 --limit 1500)
+	$(call recorded,$(NODES),openb/openb_pod_list_default.csv --nodes 40 --load 100 --limit 1500 --copies 4)
+	$(call recorded,$(NODES),openb/openb_pod_list_cpu050.csv --nodes 30 --load 100 --limit 1500 --copies 2)
+	$(call recorded,$(NODES),openb/openb_pod_list_gpuspec33.csv --nodes 20 --load 100 --limit 1500 --copies 2)
 	$(call recorded,$(NODES),swim/FB-2009_samples_24_times_1hr_0.tsv --nodes 4)
 	$(call recorded,$(NODES),swim/FB-2009_samples_24_times_1hr_1.tsv --nodes 4)
-	$(call recorded,$(NODES),swim/FB-2010_samples_24_times_1hr_0.tsv --nodes 20 --limit 600)
-	$(call recorded,$(NODES),sls/2jobs2min-rumen-jh.json --load 3)
+	$(call recorded,$(NODES),swim/FB-2010_samples_24_times_1hr_0.tsv --nodes 20 --limit 600 --copies 6)
+	$(call recorded,$(NODES),sls/2jobs2min-rumen-jh.json --load 3 --copies 4)
 	$(NODES) workload/trace/testdata/equal-tasks.json
 
 OWED := old-borrowers day-old wide-short google-like philly-like
