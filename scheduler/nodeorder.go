@@ -46,17 +46,22 @@ const (
 // NodeOrder returns the order of nodes for an application's asks in a partition: that of its queue,
 // where auto is replaced by the order that it now means.
 func (s *rules) NodeOrder(p *views.Partition, a *state.App, now int64) capacity.NodeOrder {
-	q := &p.Config.Queues[s.LeafOf(a)]
-	at := s.State.LargeContainers.AllocatedAt(p.Label)
-	switch {
+	switch q := &p.Config.Queues[s.LeafOf(a)]; {
 	case q.NodeOrder != capacity.NodeOrderAuto:
 		return q.NodeOrder
-	case at == 0 || now-at >= packLargeMillis:
+	case !s.hadLarge(p.Label, now):
 		return capacity.NodeOrderSpread
 	case q.Backfill != capacity.BackfillOff:
 		return capacity.NodeOrderLifetime
 	}
 	return capacity.NodeOrderPack
+}
+
+// hadLarge reports whether a large container was allocated on a node of a label, or reserved one, less
+// than packLargeMillis ago.
+func (s *rules) hadLarge(label state.LabelSlot, now int64) bool {
+	at := s.State.LargeContainers.AllocatedAt(label)
+	return at != 0 && now-at < packLargeMillis
 }
 
 // ShapeOrder returns the order of shapes in which an order of nodes begins.

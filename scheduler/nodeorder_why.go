@@ -33,14 +33,14 @@ type Lead uint8
 
 // The leads.
 const (
-	NoLead     Lead = iota // the amounts are about equal; the lower slot decides
-	NotAvoided             // the last container of the ask did not start on the other node
-	Nearer                 // the ask names the host or rack
-	RunsAsLong             // lifetime: its containers run at least as long as the new one
-	EndsSooner             // lifetime: the new container prolongs its use by a smaller factor
-	LessUsed               // it uses a smaller share of its memory or vcores
-	LessFree               // it has less of a resource free
-	MoreFree               // it has more of a resource free
+	NoLead        Lead = iota // the amounts are about equal; the lower slot decides
+	NotAvoided                // the last container of the ask did not start on the other node
+	Nearer                    // the ask names the host or rack
+	RunsAsLong                // lifetime: its containers run at least as long as the new one
+	ProlongedLess             // lifetime: the new container prolongs its use by a smaller factor
+	LessUsed                  // it uses a smaller share of its memory or vcores
+	LessFree                  // it has less of a resource free
+	MoreFree                  // it has more of a resource free
 )
 
 // NodeChoice returns which node of a label the order of nodes puts first for an ask at the time of
@@ -82,7 +82,7 @@ func (r nodeRank) leadOver(next nodeRank, l *nodeindex.Layout) (lead Lead, kind 
 	case r.prolongs != next.prolongs && r.prolongs == 0:
 		return RunsAsLong, 0
 	case r.prolongs != next.prolongs:
-		return EndsSooner, 0
+		return ProlongedLess, 0
 	}
 	for i, p := range l {
 		if r.shape.At(i) != next.shape.At(i) {

@@ -66,7 +66,7 @@ func (v decisions) lead(c scheduler.NodeChoice, k *state.Ask) string {
 	switch c.Lead {
 	case scheduler.RunsAsLong:
 		return "its containers end at about the same time, or later"
-	case scheduler.EndsSooner:
+	case scheduler.ProlongedLess:
 		return "the container prolongs its use by the smallest factor"
 	}
 	if c.Order == capacity.NodeOrderSpread {

@@ -50,9 +50,11 @@ func TestCompareNodes(t *testing.T) {
 				t.Errorf("%s, copy %d: %+v", order.Name, i, r)
 			}
 			// Each application has one container beside its AM, and asks for it once the AM has started.
-			waits := r.AMs.MeanMillis + (r.Large.MeanMillis*float64(r.Large.Containers)+r.Small.MeanMillis*float64(r.Small.Containers))/200
+			large, small := float64(r.Large.Containers), float64(r.Small.Containers)
+			waits := r.AMs.MeanMillis + (r.Large.MeanMillis*large+r.Small.MeanMillis*small)/200
 			if r.StartMillis < waits || r.StartMillis > waits+2*startMillis || r.AppMillis <= r.StartMillis {
-				t.Errorf("%s, copy %d: %g ms from submission to start, %g to the end; waits of %g", order.Name, i, r.StartMillis, r.AppMillis, waits)
+				t.Errorf("%s, copy %d: %g ms from submission to start, %g to the end; waits of %g", order.Name, i,
+					r.StartMillis, r.AppMillis, waits)
 			}
 		}
 	}
