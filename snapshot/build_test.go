@@ -184,7 +184,9 @@ func withPreemptions(tb testing.TB, st *state.State) {
 		&event.ContainerReleased{Container: ref, ExitStatus: yarn.ExitPreempted},
 		&event.GuaranteeOwed{Path: "root.b", Debt: yarn.DebtOwed},
 		&event.GuaranteeOwed{Path: "root.b", Debt: yarn.DebtOverdue},
-		&event.GuaranteeOwed{Path: "root.a", Label: "gpu", Debt: yarn.DebtOwed})
+		&event.GuaranteeOwed{Path: "root.a", Label: "gpu", Debt: yarn.DebtOwed},
+		&event.GuaranteeKept{Path: "root.b", Size: yarn.NewResource(3<<10, 2)},
+		&event.GuaranteeKept{Path: "root.b", Label: "gpu", Size: yarn.NewResource(1<<10, 1)})
 }
 
 // withLease adds a container that runs in the idle room of the reserved node.

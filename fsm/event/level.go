@@ -4,4 +4,4 @@ package event
 const Format = 1
 
 // Level is the feature level of this build: the highest level whose events the build knows.
-const Level = 1
+const Level = 2

@@ -77,3 +77,25 @@ func (e *GuaranteeOwed) Code(c *codec.Coder) {
 	c.String(&e.Label)
 	codec.Enum(c, &e.Debt)
 }
+
+// GuaranteeKept records how much other leaves may not borrow of a leaf's guarantee of the nodes of a
+// label, because the leaf had to wait for its guarantee and has used as much lately. A zero Size ends
+// it.
+type GuaranteeKept struct {
+	Path  string
+	Label string
+	Size  yarn.Resource // with the containers and reservations that the leaf has
+}
+
+var KindGuaranteeKept = define[GuaranteeKept](88)
+
+func (*GuaranteeKept) Kind() Kind { return KindGuaranteeKept }
+
+// Since implements Later.
+func (*GuaranteeKept) Since() uint32 { return 2 }
+
+func (e *GuaranteeKept) Code(c *codec.Coder) {
+	c.String(&e.Path)
+	c.String(&e.Label)
+	c.Resource(&e.Size)
+}

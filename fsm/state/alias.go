@@ -42,6 +42,8 @@ type (
 	GangState           = record.GangState
 	Gangs               = record.Gangs
 	JoinTokens          = record.JoinTokens
+	Keeps               = record.Keeps
+	Kept                = record.Kept
 	KeySet              = record.KeySet
 	Label               = record.Label
 	LabelSlot           = record.LabelSlot

@@ -49,6 +49,7 @@ func (s *State) tables() *check.Tables {
 		Avoided:          s.Avoided,
 		Containers:       &s.Containers,
 		Debts:            &s.Debts,
+		Kept:             &s.Kept,
 		Delegations:      &s.Delegations,
 		Diagnostics:      &s.Diagnostics,
 		DynamicQueues:    &s.DynamicQueues,

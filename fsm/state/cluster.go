@@ -2,10 +2,16 @@ package state
 
 import (
 	"rmd/fsm/event"
+	"rmd/fsm/state/check"
 	"rmd/fsm/state/part"
 	"rmd/internal/codec"
 )
 
+var _ = stored(1, part.Derived[State]{Part: part.Single(1, "meta", func(s *State, c *codec.Coder) {
+	s.Meta.Code(c)
+	s.AppTokens.Counters(c)
+}),
+	Agrees: agrees((*check.Tables).CheckMeta)})
 var _ = stored(1, part.Single(3, "join-tokens", func(s *State, c *codec.Coder) { s.JoinTokens.Code(c) }))
 var _ = applies(func(s *State, e *event.TimeAdvanced) error { return s.Meta.TimeAdvanced(e) })
 var _ = applies(func(s *State, e *event.ClusterInitialized) error { return s.Meta.ClusterInitialized(e) })

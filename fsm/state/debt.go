@@ -29,3 +29,20 @@ func (s *Accounts) guaranteeOwed(e *event.GuaranteeOwed) error {
 	s.fold(uint64(debt.SinceMillis))
 	return nil
 }
+
+var _ = stored(2, part.Rows(42, "kept", func(s *State) *table.Table[QueueSlot, Keeps] { return &s.Kept.Table },
+	(*Keeps).Code))
+var _ = applies((*State).guaranteeKept)
+
+func (s *Accounts) guaranteeKept(e *event.GuaranteeKept) error {
+	slot, label := s.Queues.Find(e.Path), s.Labels.Find(e.Label)
+	_, kept := s.Kept.For(slot, label)
+	if slot == 0 || e.Label != "" && label == 0 || e.Size.Negative() || !kept && e.Size.IsZero() {
+		return broken(e, "no such queue or label, a negative size, or nothing that was kept")
+	}
+	s.Kept.Set(slot, Kept{Label: label, Size: e.Size, ReachedMillis: s.Meta.NowMillis})
+	s.fold(uint64(slot)<<16 | uint64(label))
+	s.foldResource(e.Size)
+	s.fold(uint64(s.Meta.NowMillis))
+	return nil
+}

@@ -53,6 +53,10 @@ func TestDebtsThatDoNotFit(t *testing.T) {
 		"begins twice":       owed("root.a", "", yarn.DebtOwed),
 		"ends before it was": owed("root.b.x", "", yarn.DebtEnded),
 		"late before it was": owed("root.b.x", "", yarn.DebtOverdue),
+		"kept of no queue":   keeps("root.zzz", "", 1),
+		"kept of no label":   keeps("root.a", "zzz", 1),
+		"kept no more":       keeps("root.a", "", 0),
+		"kept below zero":    &event.GuaranteeKept{Path: "root.a", Size: yarn.NewResource(-1, 0)},
 	} {
 		s := indebted(t)
 		before := encode(s)

@@ -73,6 +73,15 @@ func (m *machine) Preempt(t *rapid.T) {
 	}
 }
 
+func (m *machine) KeepGuarantee(t *rapid.T) {
+	slot, q := pick(t, "queue", &m.s.Queues, func(q *Queue) bool { return q.Leaf })
+	e := &event.GuaranteeKept{Path: q.Path, Size: yarn.NewResource(rapid.Int64Range(0, 2).Draw(t, "size"), 0)}
+	if _, kept := m.s.Kept.For(slot, 0); !kept && e.Size.IsZero() {
+		e.Size = yarn.NewResource(1, 1)
+	}
+	m.apply(t, e)
+}
+
 func (m *machine) OweGuarantee(t *rapid.T) {
 	_, q := pick(t, "queue", &m.s.Queues, func(q *Queue) bool { return q.Leaf })
 	e := &event.GuaranteeOwed{Path: q.Path, Debt: yarn.DebtOwed}

@@ -135,9 +135,8 @@ func (s *State) dropQueues(keep []bool) {
 			continue
 		}
 		table.ReleaseKeyed(&s.Queues.Keyed, QueueSlot(slot))
-		if s.Debts.Has(QueueSlot(slot)) {
-			table.Release(&s.Debts.Table, QueueSlot(slot))
-		}
+		s.Debts.Drop(QueueSlot(slot))
+		s.Kept.Drop(QueueSlot(slot))
 	}
 }
 

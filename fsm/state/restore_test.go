@@ -213,7 +213,7 @@ func TestSectionNumbersAreFixed(t *testing.T) {
 		"node-applications", "delegation-tokens", "hosts", "access-tokens", "autopilot", "resizes", "removals", "audit",
 		"labels", "labelled-hosts", "label-uses", "labelled-containers", "preemptions", "preempted",
 		"preemption-totals", "lengths", "placements", "dynamic-queues", "gangs", "leases", "former-queues",
-		"large-containers", "avoided", "debts", "app-tokens"}
+		"large-containers", "avoided", "debts", "app-tokens", "kept"}
 	all := Sections()
 	if len(all) != len(names) {
 		t.Fatalf("%d sections", len(all))

@@ -85,6 +85,7 @@ type Accounts struct {
 	Queues          Queues
 	DynamicQueues   DynamicQueues     // by slot of a Queue
 	Debts           record.QueueDebts // by slot of a Queue that waits for its guarantee
+	Kept            record.QueueKeeps // by slot of a Queue that had to wait for its guarantee
 	Users           Users
 	Labels          Labels // including removed labels
 	LabelUses       LabelUses

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"rmd/api"
+	"rmd/fsm/event"
 	"rmd/transport/http/auth"
 )
 
@@ -232,7 +234,7 @@ func TestMetrics(t *testing.T) {
 	m.ObserveHTTP("/proxy", 711, 1)
 	body := b.ask("GET", "/metrics", "").Body.String()
 	for _, line := range []string{
-		`rmd_build_info{version="1.0"} 1`, `rmd_feature_level 1`, `rmd_raft_leader 1`, `rmd_raft_term 7`,
+		`rmd_build_info{version="1.0"} 1`, fmt.Sprintf("rmd_feature_level %d", event.Level), `rmd_raft_leader 1`, `rmd_raft_term 7`,
 		`rmd_raft_commit_index 20`, `rmd_raft_applied_index 16`, `rmd_raft_peer_lag{peer="rm2"} 2`,
 		`rmd_raft_last_contact_seconds{peer="rm2"} 0.012`, `rmd_apps{queue="root.online",state="RUNNING"} 1`,
 		`rmd_apps_waiting{queue="root.batch",reason="AM_LIMIT"} 1`,

@@ -80,6 +80,14 @@ func (s *Tables) CheckReferences() error {
 		}
 		return ok || fail("debts", slot)
 	})
+	s.Kept.Each(func(slot record.QueueSlot, list *record.Keeps) bool {
+		ok := s.Queues.Has(slot) && len(*list) > 0
+		for i, k := range *list {
+			ok = ok && (k.Label == 0 || label(k.Label)) && k.ReachedMillis <= s.Meta.NowMillis && !k.Size.Negative() &&
+				!k.Size.IsZero() && (i == 0 || k.Label > (*list)[i-1].Label)
+		}
+		return ok || fail("kept", slot)
+	})
 	s.Leases.Each(func(slot record.ContainerSlot, _ *record.Lease) bool {
 		return s.Containers.Has(slot) || fail("lease", slot)
 	})

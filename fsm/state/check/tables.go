@@ -20,6 +20,7 @@ type Tables struct {
 	Avoided          record.AvoidedNodes
 	Containers       *record.Containers
 	Debts            *record.QueueDebts
+	Kept             *record.QueueKeeps
 	Delegations      *record.Delegations
 	Diagnostics      *table.Table[record.DiagnosticsSlot, record.Diagnostics]
 	DynamicQueues    *record.DynamicQueues

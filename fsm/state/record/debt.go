@@ -1,8 +1,6 @@
 package record
 
 import (
-	"slices"
-
 	"rmd/fsm/state/table"
 	"rmd/internal/codec"
 )
@@ -19,6 +17,8 @@ type Debt struct {
 	Overdue     bool // preemption must take what the leaf needs
 }
 
+func (d Debt) label() LabelSlot { return d.Label }
+
 // Debts has the debts to a leaf, at most one for each label, in the order of labels. A changed list
 // is a new list.
 type Debts []Debt
@@ -34,32 +34,13 @@ func (d *Debts) Code(c *codec.Coder) {
 
 // To returns the debt to the queue at a slot. ok is false if there is none.
 func (t *QueueDebts) To(queue QueueSlot, label LabelSlot) (debt Debt, ok bool) {
-	if !t.Has(queue) {
-		return debt, false
-	}
-	list := *t.Get(queue)
-	if i := slices.IndexFunc(list, func(d Debt) bool { return d.Label == label }); i >= 0 {
-		return list[i], true
-	}
-	return debt, false
+	return labelledOf(&t.Table, queue, label)
 }
 
 // Set replaces the debt to a queue for the debt's label, or removes it.
 func (t *QueueDebts) Set(queue QueueSlot, debt Debt, owed bool) {
-	var list Debts
-	if t.Has(queue) {
-		list = slices.DeleteFunc(slices.Clone(*t.Get(queue)), func(d Debt) bool { return d.Label == debt.Label })
-	}
-	if owed {
-		at, _ := slices.BinarySearchFunc(list, debt.Label, func(d Debt, l LabelSlot) int { return int(d.Label) - int(l) })
-		list = slices.Insert(list, at, debt)
-	}
-	switch {
-	case len(list) == 0:
-		table.Release(&t.Table, queue)
-	case t.Has(queue):
-		*t.Mut(queue) = list
-	default:
-		*table.Place(&t.Table, queue) = list
-	}
+	setLabelled(&t.Table, queue, debt, owed)
 }
+
+// Drop removes the debts to a queue.
+func (t *QueueDebts) Drop(queue QueueSlot) { dropLabelled(&t.Table, queue) }
