@@ -73,6 +73,8 @@ func (p *pass) offerKey(app state.AppSlot, ask state.AskSlot, node state.NodeSlo
 		return refuse(statePrioritySkipped, NoReason)
 	case p.Lending && !p.s.borrower(k):
 		return refuse(stateAppSkipped, OwnPartitionFirst)
+	case p.TakesKept(p.LeafOf(a), k.Size, p.s.now):
+		return refuse(stateQueueSkipped, GuaranteeKept)
 	case k.IncreaseOf != 0 && !p.s.reachOf(k, node).usable():
 		// YARN would block the leaf on every node if the queue has too little room for the
 		// increase.

@@ -106,6 +106,9 @@ func (v *pass) gangLimit(d *gangDemand) Reason {
 	if !v.gangFitsUser(d) {
 		return UserLimit
 	}
+	if v.TakesKept(d.leaf, d.size, v.s.now) {
+		return GuaranteeKept
+	}
 	for i := d.leaf; i >= 0; i = v.Queues[i].Parent {
 		if !v.MayUseAllNodes(i) && !v.gangFitsIn(i, d) {
 			return QueueMaxCapacity

@@ -182,7 +182,7 @@ func (p *pass) assignLeaf(i int32, node state.NodeSlot, l *Limits) outcome {
 		case stateAppSkipped:
 			continue
 		case stateQueueSkipped:
-			return outcome{queueLimit: true}
+			return outcome{queueLimit: d.why != GuaranteeKept} // which keeps no room from siblings
 		default:
 			if d.gang == nil && !p.accept(&d) {
 				return outcome{}

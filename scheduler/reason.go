@@ -38,6 +38,7 @@ const (
 	BehindOtherAsk     // another ask of the application is served first, or its reservation keeps the node
 	ReservedElsewhere  // reservations on other nodes count as used, so that a queue that may use all nodes is full
 	HoldsReservations  // the ask has as many reservations as it needs
+	GuaranteeKept      // the room is kept for the guarantee of another queue that had to wait for it
 
 	// Reasons is the number of reasons.
 	Reasons = iota
@@ -67,6 +68,9 @@ var rows = [Reasons]row{
 	{reason: ReservedElsewhere, name: "RESERVED_ELSEWHERE",
 		diagnostic: "Queue has no room because of reservations on other nodes",
 		verdict:    "has room, but reservations on other nodes count as used"},
+	{reason: GuaranteeKept, name: "GUARANTEE_KEPT",
+		diagnostic: "Free room is kept for the guarantees of queues that had to wait for theirs",
+		verdict:    "has room, but it is kept for the guarantee of another queue"},
 	{reason: UserLimit, name: "USER_LIMIT", diagnostic: "User capacity has reached its maximum limit.",
 		verdict: "at the user's limit"},
 	{reason: QueueMaxCapacity, name: "QUEUE_MAX_CAPACITY", diagnostic: "Queue hits max-capacity limit",

@@ -32,7 +32,7 @@ func (s *Shadow) follow(events []event.Event) (int, error) {
 		}
 		leaf := s.own.Scheduler().LeafOf(s.own.State().Apps.Get(slot))
 		return s.decide(events, s.pass(func(sched *scheduler.Scheduler) { sched.Activate(leaf) }))
-	case *event.GuaranteeOwed:
+	case *event.GuaranteeOwed, *event.GuaranteeKept:
 		return s.decide(events, s.round)
 	case *event.PreemptionAsked:
 		if e.Cause != yarn.PreemptLease {

@@ -192,6 +192,8 @@ var keys = []Key{
 		Text: "a pass gives a node more than one container"},
 	{Place: OfCluster, Name: "preemption.guarantee-wait-ms", Default: "120000", Own: true,
 		Text: "time within which a queue that waits for its guarantee has it back"},
+	{Place: OfCluster, Name: "preemption.keep-guarantee-ms", Default: "0", Own: true,
+		Text: "how long others may not borrow what a queue has used since it waited for its guarantee"},
 	{Place: OfCluster, Name: "preemption.max-lost-work-ms", Default: "60000", Own: true,
 		Text: "the most work that may be lost for a container at first"},
 	{Place: OfCluster, Name: "preemption.reservation-wait-ms", Default: "0", Own: true,

@@ -54,7 +54,8 @@ ordering-policy.priority-utilization.underutilized-preemption.allow-move-reserva
 preemption.selector = yarn
 preemption.reservation-wait-ms = 60000
 preemption.max-lost-work-ms = 600000
-preemption.guarantee-wait-ms = -1`, "M.", preemptionPrefix))
+preemption.guarantee-wait-ms = -1
+preemption.keep-guarantee-ms = 8`, "M.", preemptionPrefix))
 	want := entitlement.Settings{
 		Enabled: true, ObserveOnly: true, IntervalMillis: 1000, TotalPerRound: yarn.NewFraction(3, 10),
 		MaxIgnoredOverCapacity: yarn.NewFraction(3, 2),
@@ -63,7 +64,7 @@ preemption.guarantee-wait-ms = -1`, "M.", preemptionPrefix))
 		QueuePriority:        entitlement.QueuePriority{Enabled: true, ReservedDelayMillis: 9, MoveReservation: true},
 		Intra: entitlement.Intra{Enabled: true, MinThreshold: yarn.NewFraction(3, 5),
 			MaxAllowable: yarn.NewFraction(7, 10), Order: entitlement.PriorityFirst},
-		Selector: entitlement.YARN, ReservationWaitMillis: 60_000, MaxLostMillis: 600_000, GuaranteeWaitMillis: -1,
+		Selector: entitlement.YARN, ReservationWaitMillis: 60_000, MaxLostMillis: 600_000, GuaranteeWaitMillis: -1, KeepMillis: 8,
 	}
 	if c.Preemption != want {
 		t.Errorf("preemption settings %+v\nwant %+v", c.Preemption, want)
@@ -79,6 +80,7 @@ preemption.guarantee-wait-ms = -1`, "M.", preemptionPrefix))
 func TestPreemptionFaults(t *testing.T) {
 	for key, what := range map[string]string{
 		preemptionPrefix + "total_preemption_per_round = 1.1": "is out of bounds",
+		"preemption.keep-guarantee-ms = -1":                   "a number from 0 to",
 		"preemption.guarantee-wait-ms = 2m":                   "is not a whole number",
 		preemptionPrefix + "natural_termination_factor = x":   "is not a decimal number",
 		preemptionPrefix + "monitoring_interval = 0":          "is out of bounds",

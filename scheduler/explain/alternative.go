@@ -9,6 +9,7 @@ import (
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
+	"rmd/scheduler/preemption"
 	"rmd/yarn"
 )
 
@@ -38,6 +39,8 @@ func (v alternatives) explainIfs(x *Explanation, app state.AppSlot, a *state.App
 		v.suppose(x, app, "its queues had no maximum", func() { v.sched.LiftMaxima(leaf, ask) })
 	case scheduler.UserLimit:
 		v.suppose(x, app, "its user had no limit", func() { v.LiftUserLimit(leaf, ask) })
+	case scheduler.GuaranteeKept:
+		v.suppose(x, app, "nothing were kept for queues that had to wait", func() { preemption.EndKept(v.sched) })
 	case scheduler.LocalityDelay:
 		v.suppose(x, app, "it took any node at once", func() {
 			v.apply(&event.AskCountersUpdated{App: a.ID.Seq, Key: k.Key, Opportunities: math.MaxInt32,

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"rmd/fsm/state"
 	"rmd/internal/thousands"
@@ -108,6 +109,8 @@ func (v asks) tell(j judgment, app state.AppSlot, ask state.AskSlot, all *survey
 			size, have(j.nodes), v.Queue(max(q, 0)).Path,
 			v.cfg.Kinds.Format(v.used(max(q, 0))), v.cfg.Kinds.Format(v.Total()), of,
 			v.cfg.Kinds.Format(v.use(max(q, 0)).Reserved))
+	case scheduler.GuaranteeKept:
+		say("it asks %s: %s room, but %s", size, have(j.nodes), v.kept(i, k.Size))
 	case scheduler.UserLimit:
 		say("user %s uses %s in %s; its limit is %s%s", v.st.Names.Text(a.User),
 			v.cfg.Kinds.Format(v.st.UserUse(a.UserSlot, v.label).Used), queue,
@@ -467,4 +470,12 @@ func (x *Explanation) tellNodes(v view, all *survey) {
 				Example: v.st.Nodes.Get(all.example[r]).ID.String()})
 		}
 	}
+}
+
+// kept says what is kept for others that had to wait for their guarantees.
+func (v asks) kept(leaf int32, size yarn.Resource) string {
+	var queues []string
+	room := v.KeptFrom(leaf, size, v.sched.Now(), func(i int32) { queues = append(queues, v.Queue(i).Path) })
+	return fmt.Sprintf("%s are kept for %s, which had to wait for its guarantee", v.cfg.Kinds.Format(room),
+		strings.Join(queues, ", "))
 }

@@ -79,6 +79,24 @@ ask app2 1x4G
 hb n1 quiet
 app app3 user=u3 queue=y
 ask app3 1x1G`},
+		{reason: scheduler.GuaranteeKept, app: "app1",
+			text:  "it asks 1 GiB · 1 vc: 1 node has room, but 2 GiB · 0 vc are kept for root.b, which had to wait for its guarantee",
+			still: "hb n1 n1 quiet", remedy: "wait 300\nhb n1 quiet", ifs: "nothing were kept", setup: `
+conf queues=(a:50, b:50) a.user-limit-factor=10 b.user-limit-factor=10 max=8G preempt preemption.keep-guarantee-ms=300000
+node add n1 8G
+app app1 user=u1 queue=a
+fill app1 1G n1=8
+app app2 user=u2 queue=b
+ask app2 2x1G
+round
+complete app1 1
+complete app1 2
+hb n1 n1 quiet
+round after=3
+complete app2 1
+complete app2 2
+hb n1 quiet
+ask app1 1x1G`},
 		{reason: scheduler.UserLimit, app: "app1", text: "user u1 uses 5 GiB · 5 vc in root.a; its limit is 4 GiB",
 			still: "hb n1 n1 quiet", remedy: "conf a.user-limit-factor=1\nhb n1 quiet", ifs: "no limit", setup: `
 conf queues=(a:100) a.user-limit-factor=0.25 max=16G

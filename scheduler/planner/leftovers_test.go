@@ -30,6 +30,7 @@ var ownSections = map[string]string{
 	"lengths":           "lengthSets*lengthWays histories",
 	"large-containers":  "one for each label",
 	"debts":             "one for each queue and label; the next round of preemption removes those of idle queues",
+	"kept":              "one for each queue and label; the rounds of preemption remove those of idle queues",
 	"avoided":           "avoidedMax, for AvoidMillis",
 	"removals":          "one for each node, without containers",
 	"reservation-bans":  "of operators; go when the free room of their node changes",

@@ -119,6 +119,9 @@ func (m *machine) hasRoom(a *state.App, size yarn.Resource) bool {
 			return false
 		}
 	}
+	if st.Kept.Len() > 0 { // the room may be kept for another queue
+		return false
+	}
 	if calc.Compare(st.Meta.Cluster, st.Users.Get(a.UserSlot).Used,
 		slowUserLimit(st, m.p.Config(), tree, a, 0, false)) > 0 {
 		return false

@@ -141,6 +141,8 @@ func (w *world) tellOne(e event.Event) string {
 		return fmt.Sprintf("%s #%d no longer warned: %s\n", w.names[e.Container.App], e.Container.Number, e.Cause)
 	case *event.GuaranteeOwed:
 		return strings.TrimSuffix(fmt.Sprintf("%s is %s %s", e.Path, e.Debt, e.Label), " ") + "\n"
+	case *event.GuaranteeKept:
+		return strings.TrimSuffix(fmt.Sprintf("%s keeps %s %s", e.Path, w.size(e.Size), e.Label), " ") + "\n"
 	case *event.AttemptActivated:
 		return fmt.Sprintf("%s activated\n", w.names[e.App])
 	case *event.AttemptStarted:

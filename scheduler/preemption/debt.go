@@ -54,7 +54,7 @@ func (r *round) waitsForGuarantee(leaf int32) bool {
 	}
 	for _, app := range r.s.At.Queues[leaf].Active {
 		a := st.Apps.Get(app)
-		if ok, _ := r.s.UserCheck(leaf, a); !ok {
+		if ok, _ := r.s.UserCheck(leaf, a); !ok && a.Reserving == 0 { // what it has reserved may be the rest of its limit
 			continue
 		}
 		for slot, k := range st.Asks.Of(a) {

@@ -99,6 +99,7 @@ func (rounds *Rounds) Round() (kill []state.ContainerSlot) {
 func Stop(s *scheduler.Scheduler) {
 	s.WithdrawWhere(yarn.WithdrawDisabled, func(*state.Container, *state.Preemption) bool { return true })
 	endDebts(s)
+	EndKept(s)
 }
 
 // Observe runs a round even if preemption is off. The scheduler must have a copy of the state. The
@@ -112,6 +113,7 @@ func (rounds *Rounds) run(set *entitlement.Settings) (kill []state.ContainerSlot
 	s.RefreshCapacities()
 	if set.Selector == entitlement.YARN {
 		endDebts(s)
+		EndKept(s)
 		return preemptAsYARN(s, set)
 	}
 	s.WithdrawWhere(yarn.WithdrawNotChosen, func(_ *state.Container,
@@ -125,6 +127,7 @@ func (rounds *Rounds) run(set *entitlement.Settings) (kill []state.ContainerSlot
 			budget = queues.Budget(set)
 		}
 		r := rounds.newRound(p.Label, s.Now(), queues, set, &budget)
+		r.followKept() // first: the leaf of a debt that ends has just got containers
 		r.followDebts()
 		before := budget
 		r.judge()

@@ -20,6 +20,9 @@ type Preemption struct {
 	// used.
 	Unused int  `json:"unused"`
 	Lost   Work `json:"lost"`
+	// KeptClusterSeconds is the part of the cluster that was free and kept for guarantees while others
+	// waited, times seconds.
+	KeptClusterSeconds float64 `json:"keptClusterSeconds"`
 	// Owed are the waits for containers that queues requested within their guarantee.
 	Owed      Waits `json:"owed"`
 	EndMillis int64 `json:"endMillis"` // virtual time at which everything was done
@@ -63,6 +66,7 @@ func WritePreemptionText(w io.Writer, runs []Preemption) error {
 			figure(p.Lost.MemoryMBSeconds/3600/1024)
 	})
 	row("lost cluster-seconds", func(p *Preemption) string { return figure(p.Lost.ClusterSeconds) })
+	row("kept cluster-seconds", func(p *Preemption) string { return figure(p.KeptClusterSeconds) })
 	row("owed containers", func(p *Preemption) string { return fmt.Sprint(p.Owed.Containers) })
 	row("owed wait p50/p95", func(p *Preemption) string { return pair(p.Owed.P50Millis, p.Owed.P95Millis) })
 	row("owed wait mean/max", func(p *Preemption) string { return pair(int64(p.Owed.MeanMillis+0.5), p.Owed.MaxMillis) })

@@ -26,6 +26,9 @@ type tally struct {
 	ahead    *state.State              // the state before a preemption round, if the round may end containers
 	entitled []bool                    // queues that were owed resources at that time
 	freed    map[state.NodeSlot][]room // by node
+
+	since int64   // of kept, in Unix milliseconds
+	kept  float64 // the share of the cluster that is free and kept for guarantees while others wait
 }
 
 // room is the resources of a preempted container.
@@ -48,6 +51,8 @@ func newTally(c *rerun.Cluster) *tally {
 // the state.
 func (t *tally) before(in input.Input) {
 	t.ahead = nil
+	t.counts.KeptClusterSeconds += t.kept * float64(t.Now-t.since) / 1000
+	t.since = t.Now
 	switch in := in.(type) {
 	case *input.Allocate:
 		t.asked(t.Now, in)
@@ -83,6 +88,17 @@ func (t *tally) after(in input.Input, reply input.Reply, _ []event.Event) {
 		}
 	}
 	t.forgetTaken()
+	t.kept = t.keptIdle()
+}
+
+// keptIdle returns the share of the cluster that is free and kept for guarantees while others wait.
+func (t *tally) keptIdle() float64 {
+	st, v := t.State(), t.Scheduler().In(0, false)
+	if st.Kept.Len() == 0 || v.Queue(0).Pending.IsZero() {
+		return 0
+	}
+	kinds := st.Versions.Kinds()
+	return rerun.Resource(kinds, v.Kept(t.Now)).DominantShare(rerun.Resource(kinds, st.Meta.Cluster))
 }
 
 // entitledQueues reports for each queue whether the queue has pending asks and less than its
