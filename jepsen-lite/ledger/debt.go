@@ -8,8 +8,8 @@ import (
 	"rmd/yarn"
 )
 
-// debts are the debts to leaves that wait for their guarantees (L7), and what package owed needs to know
-// to judge them.
+// debts are the debts to leaves that wait for their guarantees and what is kept after them (L7), and what
+// package owed needs to know to judge them.
 type debts struct {
 	*nouns
 	owed.Debts
@@ -25,6 +25,33 @@ func (l *debts) Leaf(path string) int32 { return l.queues.queue(path) }
 
 func (l *debts) Warned(path string) bool {
 	return slices.ContainsFunc(l.warnings.list, func(w warning) bool { return w.queue == path })
+}
+
+func (l *debts) Labelled(label string) bool { return label == "" || l.nodes.labels.Known[label] }
+
+func (l *debts) Share(i int32, label string) (used, guarantee yarn.Resource) {
+	used, _ = l.queues.sum(i, label)
+	return used, l.queues.guarantee(i, label)
+}
+
+func (l *debts) Borrows(leaf, from int32, label string, size yarn.Resource) bool {
+	for !l.queues.isBelow(from, l.queues.list[leaf].parent) {
+		leaf = l.queues.list[leaf].parent
+	}
+	used, guarantee := l.Share(leaf, label)
+	return !l.fits(used.Add(size), guarantee)
+}
+
+// takes judges a container or reservation in free room. A round of preemption may take what is kept: it
+// first ends something, or warns containers for the reservation next, and judges guarantees itself. What
+// a leaf had already before the entry may move to another node.
+func (l *debts) takes(a *app, n *node, s *share, size yarn.Resource) {
+	if len(l.Kept) == 0 || len(l.warnings.preemptedNow) > 0 || s.seen == l.index && s.used.Add(size).Within(s.before) {
+		return
+	}
+	if text := l.Takes(l, a.queue, n.label, size); text != "" {
+		l.reservations.full = append(l.reservations.full, fullNode{n.reservation, l.finding("L7", nil, "%s", text)})
+	}
 }
 
 func (l *debts) Violates(since uint64, format string, args ...any) {

@@ -18,8 +18,8 @@
 //
 // Ledger consists of parts, one for each noun, which own their data and know each other (nouns).
 //
-// Package owed judges the debts to queues that wait for their guarantees; debt.go tells it what the
-// ledger knows.
+// Package owed judges the debts to queues that wait for their guarantees, and what is kept for them
+// then; debt.go tells it what the ledger knows.
 //
 // query.go answers callers that compare an answer with the ledger. Differ compares a dump of a
 // replica's state with the ledger; package statediff compares the state itself. Begin with

@@ -55,6 +55,8 @@ func (l *Ledger) follow(e event.Event) {
 		l.warnings.warningWithdrawn(e)
 	case *event.GuaranteeOwed:
 		l.debts.Follow(l.debts, e)
+	case *event.GuaranteeKept:
+		l.debts.FollowKept(l.debts, e)
 	case *event.LabelsSet:
 		l.nodes.labelsSet(e)
 	case *event.LabelsRemoved:

@@ -10,36 +10,6 @@ import (
 
 // Node labels: which labels exist, which nodes have one, and who may use these nodes.
 
-// labels are the labels of the cluster and of its nodes.
-type labels struct {
-	exclusive map[string]bool        // of the current labels
-	known     map[string]bool        // current and removed labels
-	hosts     map[yarn.NodeID]string // labels of nodes (host and port) and of hosts (port 0)
-}
-
-func newLabels() labels {
-	return labels{exclusive: map[string]bool{}, known: map[string]bool{}, hosts: map[yarn.NodeID]string{}}
-}
-
-// of returns the label of a node: its own, otherwise that of its host.
-func (l *labels) of(id yarn.NodeID) string {
-	if label, ok := l.hosts[id]; ok {
-		return label
-	}
-	return l.hosts[yarn.NodeID{Host: id.Host}]
-}
-
-// lends reports whether nodes of a label also serve asks without one.
-func (l *labels) lends(label string) bool {
-	exclusive, listed := l.exclusive[label]
-	return listed && !exclusive
-}
-
-// serves reports whether nodes with the label node serve asks with the label asked.
-func (l *labels) serves(node, asked string) bool {
-	return asked == node || asked == "" && l.lends(node)
-}
-
 // ofLabel formats a label for the end of a phrase.
 func ofLabel(label string) string {
 	if label == "" {
@@ -100,38 +70,26 @@ func (l *nodes) labelsSet(e *event.LabelsSet) {
 		if x.Name == "" {
 			l.violate(Audit, nil, "a label without a name is added")
 		}
-		l.labels.exclusive[x.Name], l.labels.known[x.Name] = x.Exclusive, true
+		l.labels.Exclusive[x.Name], l.labels.Known[x.Name] = x.Exclusive, true
 	}
 }
 
 func (l *nodes) labelsRemoved(e *event.LabelsRemoved) {
 	for _, name := range e.Names {
-		if _, ok := l.labels.exclusive[name]; !ok {
+		if _, ok := l.labels.Exclusive[name]; !ok {
 			l.violate(Audit, nil, "label %q is removed, which there is not", name)
 		}
-		delete(l.labels.exclusive, name)
-		for id, label := range l.labels.hosts {
-			if label == name {
-				l.labels.hosts[id] = ""
-			}
-		}
+		l.labels.Remove(name)
 	}
 	l.relabel()
 }
 
 func (l *nodes) nodesLabelled(e *event.NodesLabelled) {
 	for _, n := range e.Nodes {
-		if _, ok := l.labels.exclusive[n.Label]; !ok && n.Label != "" {
+		if _, ok := l.labels.Exclusive[n.Label]; !ok && n.Label != "" {
 			l.violate(Audit, nil, "%s gets label %q, which there is not", n.ID, n.Label)
 		}
-		if n.ID.Port == 0 {
-			for id := range l.labels.hosts {
-				if id.Host == n.ID.Host {
-					delete(l.labels.hosts, id)
-				}
-			}
-		}
-		l.labels.hosts[n.ID] = n.Label
+		l.labels.Give(n.ID, n.Label)
 	}
 	l.relabel()
 }
@@ -142,7 +100,7 @@ func (l *nodes) relabel() {
 	moved := map[yarn.NodeSlot]string{} // old labels of the nodes that change
 	for i := 1; i < len(l.list); i++ {
 		n := &l.list[i]
-		to := l.labels.of(n.id)
+		to := l.labels.Of(n.id)
 		if n.label == to {
 			continue
 		}
@@ -191,7 +149,7 @@ func (l *apps) askLabelled(e *event.AskLabelled) {
 		l.violate(Audit, a.chain(l.nouns), "application %d asks for label %q under a key under which it asks for nothing",
 			e.App, e.Label)
 		return
-	case e.Label != "" && !l.nodes.labels.known[e.Label]:
+	case e.Label != "" && !l.nodes.labels.Known[e.Label]:
 		l.violate(Audit, a.chain(l.nouns), "application %d asks for label %q, which there never was", e.App, e.Label)
 	}
 	k.label = e.Label
@@ -213,7 +171,7 @@ func (l *containers) auditLabel(a *app, k *ask, n *node, what string, am bool) {
 		}
 		return
 	}
-	if !l.nodes.labels.serves(n.label, k.label) || am && !l.queues.rules.LendAMs {
+	if !l.nodes.labels.Serves(n.label, k.label) || am && !l.queues.rules.LendAMs {
 		l.violate(Audit, nil, "%s is put on %s%s, it is asked for nodes%s", what, n.id, ofLabel(n.label), ofLabel(k.label))
 	}
 	l.nodes.lent = append(l.nodes.lent, n.label)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"rmd/fsm/event"
+	"rmd/jepsen-lite/ledger/nodelabel"
 	"rmd/jepsen-lite/ledger/owed"
 	"rmd/jepsen-lite/ledger/settings"
 	"rmd/yarn"
@@ -103,7 +104,7 @@ type keyMade struct {
 func New() *Ledger {
 	n := &nouns{journal: &journal{kinds: yarn.DefaultKinds()}}
 	n.calls = &calls{nouns: n, set: map[string]uint64{}}
-	n.nodes = &nodes{nouns: n, list: make([]node, 1), clusters: map[string]*size{}, labels: newLabels()}
+	n.nodes = &nodes{nouns: n, list: make([]node, 1), clusters: map[string]*size{}, labels: nodelabel.New()}
 	n.queues = &queues{nouns: n, places: map[string]int32{}, rules: settings.Properties(nil).Rules(),
 		preemption: settings.Properties(nil).Preemption()}
 	n.apps, n.containers, n.reservations = &apps{nouns: n}, &containers{nouns: n}, &reservations{nouns: n}

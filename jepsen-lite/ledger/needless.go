@@ -29,7 +29,7 @@ func (l *reservations) needless() {
 			l.violate("S8", r.chain(l.nouns), "r%d goes on holding %s, which its application refuses", r.number, n.id)
 		case r.members == 0 && k != nil && k.count > 0 && k.size != r.size:
 			l.violate("S8", r.chain(l.nouns), "r%d of %s goes on holding %s, its ask is of %s", r.number, r.size, n.id, k.size)
-		case l.queues.rules.Eager && !r.grows && k != nil && !l.nodes.labels.serves(n.label, k.label):
+		case l.queues.rules.Eager && !r.grows && k != nil && !l.nodes.labels.Serves(n.label, k.label):
 			l.violate("S8", r.chain(l.nouns), "r%d goes on holding %s%s, its ask is%s", r.number, n.id, ofLabel(n.label),
 				ofLabel(k.label))
 		case (l.queues.rules.Eager || r.members > 0) && (k == nil || k.count == 0):

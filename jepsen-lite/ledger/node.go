@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rmd/fsm/event"
+	"rmd/jepsen-lite/ledger/nodelabel"
 	"rmd/yarn"
 )
 
@@ -35,7 +36,7 @@ type nodes struct {
 	placed   int              // number of containers that count on their node
 	cluster  size             // total of the nodes without a label
 	clusters map[string]*size // totals of the nodes with a label
-	labels   labels
+	labels   nodelabel.Labels
 	lent     []string // labels whose nodes were lent in the entry
 }
 
@@ -85,7 +86,7 @@ func (l *nodes) registered(e *event.NodeRegistered) {
 		n = &l.list[e.Node]
 	}
 	l.change(n, func() {
-		n.label = l.labels.of(n.id)
+		n.label = l.labels.Of(n.id)
 		n.rack, n.total = e.Rack, e.Total
 		if n.set {
 			n.total = n.setTotal

@@ -352,8 +352,9 @@ func (l *warnings) balanceWarnings() {
 	}
 }
 
-// fullNode is a reservation of a node that has no room even for the smallest container, and the
-// violation that it is unless containers are warned for it in the same entry.
+// fullNode is a reservation of a node that has no room even for the smallest container, or that takes
+// what is kept for others, and the violation that it is unless containers are warned for it in the same
+// entry. A container that takes what is kept has the number 0.
 type fullNode struct {
 	number    uint64
 	violation Violation

@@ -211,6 +211,9 @@ func (l *queues) fulfil(a *app, n *node, size yarn.Resource) {
 // subtract.
 func (l *queues) charge(a *app, n *node, used, held yarn.Resource) {
 	s := l.list[a.queue].of(n.label)
+	if lent := held == zero && n.reservation != 0; !lent && used != zero && !used.Negative() {
+		l.debts.takes(a, n, s, used)
+	}
 	if s.seen != l.index {
 		s.seen, s.before = l.index, s.used
 		l.grown = append(l.grown, leafPartition{a.queue, n.label})

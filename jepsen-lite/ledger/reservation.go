@@ -46,7 +46,7 @@ type reservations struct {
 	last     uint64
 	doubtful []int32    // applications with reservations whose asks changed in the entry
 	awaited  []uint64   // reservations for which containers were warned in the entry
-	full     []fullNode // reservations of full nodes made in the entry
+	full     []fullNode // of the entry: legal only if containers are warned for them
 }
 
 // reservationIndex returns the index of a reservation in reservations, or -1.
@@ -180,7 +180,7 @@ func (l *reservations) fulfilled(e *event.ReservationFulfilled) {
 	if k.size != r.size {
 		l.violate("S8", r.chain(l.nouns), "r%d of %s is fulfilled, the ask is of %s", r.number, r.size, k.size)
 	}
-	if !l.nodes.labels.serves(n.label, k.label) {
+	if !l.nodes.labels.Serves(n.label, k.label) {
 		l.violate("S8", r.chain(l.nouns), "r%d is fulfilled on %s%s, the ask is%s", r.number, n.id, ofLabel(n.label),
 			ofLabel(k.label))
 	}

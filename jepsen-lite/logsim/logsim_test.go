@@ -81,6 +81,7 @@ func TestSeeds(t *testing.T) {
 		"warnings": all.Warned, "warnings inside queues": all.Inside, "withdrawn warnings": all.Withdrawn,
 		"warnings told": all.Told, "preempted containers": all.Preempted, "forecast starts": all.Forecast,
 		"entries of shadows": all.Shadowed, "debts of guarantees": int(all.Debts.Owed), "overdue debts": int(all.Debts.Overdue),
+		"kept guarantees": int(all.Debts.Keeps), "containers beside them": int(all.Debts.Near),
 		"declared lifetimes": all.Declared, "containers lent until they end": all.Borrowed,
 		"nodes held for gangs": events[event.KindGangReserved], "gangs started": events[event.KindGangStarted]} {
 		if n < 3 {

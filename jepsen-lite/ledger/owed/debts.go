@@ -20,12 +20,14 @@ type Debt struct {
 	judged  bool
 }
 
-// Counts counts debts: all, those that became overdue, and those of them that rounds could serve.
-type Counts struct{ Owed, Overdue, Judged uint64 }
+// Counts counts debts: all, those that became overdue, and those of them that rounds could serve. Keeps
+// counts what was kept after a debt, and Near the containers that might have taken some of it.
+type Counts struct{ Owed, Overdue, Judged, Keeps, Near uint64 }
 
 // Debts follows and judges the debts to leaves (L7). It counts only time in which there were rounds.
 type Debts struct {
 	List []Debt
+	Kept []Kept
 
 	Counts
 	LongestMillis int64
@@ -42,7 +44,13 @@ type Log interface {
 	Settings() *settings.Preemption
 	Leaf(path string) int32 // -1: there is none
 	Partition(label string) *Partition
-	Warned(path string) bool // whether a warning stands for a leaf
+	Warned(path string) bool    // whether a warning stands for a leaf
+	Labelled(label string) bool // whether there was such a label
+	// Share returns what a queue uses with its reservations, and its guarantee. Queue 0 is root.
+	Share(queue int32, label string) (used, guarantee yarn.Resource)
+	// Borrows reports whether a leaf borrows from another one with a size: below the queue that is above
+	// both, its side uses more than its guarantee.
+	Borrows(leaf, from int32, label string, size yarn.Resource) bool
 	// Violates records a violation by a debt that began at an index.
 	Violates(since uint64, format string, args ...any)
 }
@@ -78,9 +86,10 @@ func (l *Debts) Follow(log Log, e *event.GuaranteeOwed) {
 	}
 }
 
-// Drop removes the debts to a leaf that is removed.
+// Drop removes the debts to a leaf that is removed, and what is kept for it.
 func (l *Debts) Drop(path string) {
 	l.List = slices.DeleteFunc(l.List, func(d Debt) bool { return d.Path == path })
+	l.Kept = slices.DeleteFunc(l.Kept, func(k Kept) bool { return k.Path == path })
 }
 
 // Paid records that a leaf has got a container.
@@ -110,6 +119,7 @@ func (l *Debts) Look(log Log) {
 	if l.seen = now; now-l.began <= set.IntervalMillis {
 		passed = 0
 	}
+	l.lookKept(log, passed)
 	for i := range l.List {
 		d := &l.List[i]
 		l.LongestMillis = max(l.LongestMillis, now-d.SinceMillis)

@@ -29,6 +29,7 @@ func Of(st *state.State, l *ledger.Ledger) []Difference {
 	d.reservations()
 	d.warnings()
 	d.debts()
+	d.kept()
 	d.compareAskLabels()
 	return d.found
 }
@@ -176,6 +177,26 @@ func (d *differ) debts() {
 	})
 	if n != len(list) {
 		d.report("L7", "the state has %d debts, the ledger %+v", n, list)
+	}
+}
+
+// kept compares what is kept of the guarantees of leaves, and when they last used as much.
+func (d *differ) kept() {
+	n, list := 0, d.l.Owed().Kept
+	d.st.Kept.Each(func(slot state.QueueSlot, keeps *state.Keeps) bool {
+		for _, got := range *keeps {
+			path, label := d.st.Queues.Get(slot).Path, d.st.Labels.Name(got.Label)
+			n++
+			if !slices.ContainsFunc(list, func(k owed.Kept) bool {
+				return k.Path == path && k.Label == label && k.ReachedMillis == got.ReachedMillis && k.Size == got.Size
+			}) {
+				d.report("L7", "the state keeps %+v for %s, the ledger %+v", got, path, list)
+			}
+		}
+		return true
+	})
+	if n != len(list) {
+		d.report("L7", "the state keeps something for %d leaves, the ledger %+v", n, list)
 	}
 }
 

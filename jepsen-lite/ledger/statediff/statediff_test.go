@@ -76,6 +76,8 @@ func TestOf(t *testing.T) {
 		{"S9", "queue root.users.ann active: true; the ledger: false",
 			&event.QueuesActivated{Active: []string{"root.users.ann"}}},
 		{"L7", "the state has 1 debts, the ledger []", &event.GuaranteeOwed{Path: "root.a", Debt: yarn.DebtOwed}},
+		{"L7", "the state keeps {", &event.GuaranteeKept{Path: "root.a", Size: small}},
+		{"L7", "something for 1 leaves, the ledger []", &event.GuaranteeKept{Path: "root.a", Size: small}},
 		{"S8", "the state has r2", &event.ReservationMade{Reservation: 2, App: 2, Number: 2, Key: key, Node: 2}},
 	} {
 		st, l := state.New(), ledger.New()
