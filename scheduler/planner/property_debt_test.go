@@ -52,6 +52,7 @@ func (m *machine) oweSoon(t *rapid.T, parts int) {
 		"yarn.resourcemanager.scheduler.monitor.enable": "true",
 		confPrefix + "preemption.max-lost-work-ms":      rapid.SampledFrom([]string{"0", "60000"}).Draw(t, "most"),
 		confPrefix + "preemption.guarantee-wait-ms":     rapid.SampledFrom([]string{"0", "60000"}).Draw(t, "time"),
+		confPrefix + "preemption.keep-guarantee-ms":     rapid.SampledFrom([]string{"0", "60000"}).Draw(t, "keep"),
 		monitor + "total_preemption_per_round":          fmt.Sprint(1 / float64(parts)),
 		monitor + "max_ignored_over_capacity":           rapid.SampledFrom([]string{"0", "0.1"}).Draw(t, "ignored"),
 		monitor + "natural_termination_factor":          rapid.SampledFrom([]string{"0.2", "1"}).Draw(t, "natural"),

@@ -43,6 +43,7 @@ func (m *machine) mix(t *rapid.T) {
 			"planned", "yarn"),
 		confPrefix + "preemption.reservation-wait-ms":          "0",
 		confPrefix + "preemption.max-lost-work-ms":             of("most", "-1", "10000"),
+		confPrefix + "preemption.keep-guarantee-ms":            of("keep", "0", "60000"),
 		monitor + "total_preemption_per_round":                 "1",
 		monitor + "natural_termination_factor":                 "1",
 		monitor + "max_wait_before_kill":                       "3000",

@@ -72,6 +72,8 @@ func (m *machine) preempt(t *rapid.T) {
 		input.Property{Name: confPrefix + "preemption.reservation-wait-ms", Value: "0"},
 		input.Property{Name: confPrefix + "preemption.max-lost-work-ms",
 			Value: rapid.SampledFrom([]string{"-1", "0", "10000"}).Draw(t, "most")},
+		input.Property{Name: confPrefix + "preemption.keep-guarantee-ms",
+			Value: rapid.SampledFrom([]string{"0", "60000"}).Draw(t, "keep")},
 		input.Property{Name: monitor + "total_preemption_per_round", Value: "1"},
 		input.Property{Name: monitor + "natural_termination_factor",
 			Value: rapid.SampledFrom([]string{"1", "0.5"}).Draw(t, "natural")},
