@@ -245,7 +245,7 @@ func (o Options) properties(tree int, lazy bool, selector string) []input.Proper
 			lines = append(lines, prefix+"preemption.guarantee-wait-ms="+[...]string{"12000", "9000", "20000", "45000"}[tree%4],
 				prefix+"preemption.max-lost-work-ms=1000")
 		}
-		if o.Seed%5 > 0 { // what is kept of them soon ends, or is never kept; else for as long as by default
+		if o.Seed%5 > 0 { // they are kept for so long; else not at all, as by default
 			lines = append(lines, prefix+"preemption.keep-guarantee-ms="+[...]string{"5000", "20000", "0", "60000"}[o.Seed%5-1])
 		}
 	}

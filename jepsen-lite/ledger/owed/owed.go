@@ -1,7 +1,7 @@
 // Package owed says what is certain about the leaves that wait for containers within their guarantees:
-// that a leaf waits for one, that containers of other queues could end for it, and what is kept for it. The ledger fills in
-// a Partition from the log. Whatever is not certain, for instance because of a user's limit, counts as
-// no: then a leaf may rightly wait.
+// that a leaf waits for one, that containers of other queues could end for it, and what is kept for it
+// then. The ledger fills in a Partition from the log. Whatever is not certain, for instance because of a
+// user's limit, counts as no: then a leaf may rightly wait.
 package owed
 
 import (
