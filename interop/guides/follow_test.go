@@ -181,7 +181,7 @@ func nextVersion(t *testing.T) string {
 	t.Helper()
 	tree := filepath.Join(t.TempDir(), "next")
 	must(t, "git", "clone", "-q", "--no-tags", root, tree)
-	must(t, "sed", "-i", "s/^const Level = .*/& + 1/", filepath.Join(tree, "fsm", "event", "batch.go"))
+	must(t, "sed", "-i", "s/^const Level = .*/& + 1/", filepath.Join(tree, "fsm", "event", "level.go"))
 	return tree
 }
 
