@@ -185,7 +185,7 @@ func withPreemptions(tb testing.TB, st *state.State) {
 		&event.GuaranteeOwed{Path: "root.b", Debt: yarn.DebtOwed},
 		&event.GuaranteeOwed{Path: "root.b", Debt: yarn.DebtOverdue},
 		&event.GuaranteeOwed{Path: "root.a", Label: "gpu", Debt: yarn.DebtOwed},
-		&event.GuaranteeKept{Path: "root.b", Size: yarn.NewResource(3<<10, 2)},
+		&event.GuaranteeKept{Path: "root.b", Size: yarn.NewResource(3<<10, 2), ReachedMillis: 5, IdleLeft: 6},
 		&event.GuaranteeKept{Path: "root.b", Label: "gpu", Size: yarn.NewResource(1<<10, 1)})
 }
 

@@ -79,12 +79,15 @@ func (e *GuaranteeOwed) Code(c *codec.Coder) {
 }
 
 // GuaranteeKept records how much other leaves may not borrow of a leaf's guarantee of the nodes of a
-// label, because the leaf had to wait for its guarantee and has used as much lately. A zero Size ends
-// it.
+// label, because containers ended for it and the leaf has used as much lately.
 type GuaranteeKept struct {
-	Path  string
-	Label string
-	Size  yarn.Resource // with the containers and reservations that the leaf has
+	Path          string
+	Label         string
+	Size          yarn.Resource // with the containers and reservations that the leaf has
+	ReachedMillis int64         // when the leaf last used as much, in Unix milliseconds
+	// IdleLeft is how much of the nodes of the label may still stand idle for it, in milliseconds of
+	// 2^-32 of them.
+	IdleLeft uint64
 }
 
 var KindGuaranteeKept = define[GuaranteeKept](88)
@@ -98,4 +101,6 @@ func (e *GuaranteeKept) Code(c *codec.Coder) {
 	c.String(&e.Path)
 	c.String(&e.Label)
 	c.Resource(&e.Size)
+	c.I64(&e.ReachedMillis)
+	c.U64(&e.IdleLeft)
 }

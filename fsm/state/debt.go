@@ -37,12 +37,14 @@ var _ = applies((*State).guaranteeKept)
 func (s *Accounts) guaranteeKept(e *event.GuaranteeKept) error {
 	slot, label := s.Queues.Find(e.Path), s.Labels.Find(e.Label)
 	_, kept := s.Kept.For(slot, label)
-	if slot == 0 || e.Label != "" && label == 0 || e.Size.Negative() || !kept && e.Size.IsZero() {
-		return broken(e, "no such queue or label, a negative size, or nothing that was kept")
+	if slot == 0 || e.Label != "" && label == 0 || e.Size.Negative() || !kept && e.Size.IsZero() && e.IdleLeft == 0 ||
+		e.ReachedMillis > s.Meta.NowMillis {
+		return broken(e, "no such queue or label, a negative size, nothing that was kept, or a time to come")
 	}
-	s.Kept.Set(slot, Kept{Label: label, Size: e.Size, ReachedMillis: s.Meta.NowMillis})
+	s.Kept.Set(slot, Kept{Label: label, Size: e.Size, ReachedMillis: e.ReachedMillis, IdleLeft: e.IdleLeft})
 	s.fold(uint64(slot)<<16 | uint64(label))
 	s.foldResource(e.Size)
-	s.fold(uint64(s.Meta.NowMillis))
+	s.fold(uint64(e.ReachedMillis))
+	s.fold(e.IdleLeft)
 	return nil
 }

@@ -57,6 +57,7 @@ func TestDebtsThatDoNotFit(t *testing.T) {
 		"kept of no label":   keeps("root.a", "zzz", 1),
 		"kept no more":       keeps("root.a", "", 0),
 		"kept below zero":    &event.GuaranteeKept{Path: "root.a", Size: yarn.NewResource(-1, 0)},
+		"kept from tomorrow": &event.GuaranteeKept{Path: "root.a", Size: yarn.NewResource(1, 0), ReachedMillis: 1 << 60},
 	} {
 		s := indebted(t)
 		before := encode(s)

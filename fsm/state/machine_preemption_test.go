@@ -75,8 +75,10 @@ func (m *machine) Preempt(t *rapid.T) {
 
 func (m *machine) KeepGuarantee(t *rapid.T) {
 	slot, q := pick(t, "queue", &m.s.Queues, func(q *Queue) bool { return q.Leaf })
-	e := &event.GuaranteeKept{Path: q.Path, Size: yarn.NewResource(rapid.Int64Range(0, 2).Draw(t, "size"), 0)}
-	if _, kept := m.s.Kept.For(slot, 0); !kept && e.Size.IsZero() {
+	e := &event.GuaranteeKept{Path: q.Path, Size: yarn.NewResource(rapid.Int64Range(0, 2).Draw(t, "size"), 0),
+		ReachedMillis: rapid.Int64Range(0, m.s.Meta.NowMillis).Draw(t, "reached"),
+		IdleLeft:      rapid.Uint64Range(0, 2).Draw(t, "idle")}
+	if _, kept := m.s.Kept.For(slot, 0); !kept && e.Size.IsZero() && e.IdleLeft == 0 {
 		e.Size = yarn.NewResource(1, 1)
 	}
 	m.apply(t, e)

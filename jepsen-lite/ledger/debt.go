@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"slices"
-
 	"rmd/jepsen-lite/ledger/owed"
 	"rmd/jepsen-lite/ledger/settings"
 	"rmd/yarn"
@@ -23,9 +21,16 @@ func (l *debts) Settings() *settings.Preemption { return &l.queues.preemption }
 
 func (l *debts) Leaf(path string) int32 { return l.queues.queue(path) }
 
-func (l *debts) Warned(path string) bool {
-	return slices.ContainsFunc(l.warnings.list, func(w warning) bool { return w.queue == path })
+func (l *debts) Warned(path string) (list []owed.Warned) {
+	for _, w := range l.warnings.list {
+		if _, c := l.containers.container(w.ref, "warned"); c != nil && w.queue == path {
+			list = append(list, owed.Warned{Label: l.nodes.list[c.node].label, Size: c.size, Since: c.since, Deadline: w.deadline})
+		}
+	}
+	return list
 }
+
+func (l *debts) Nodes(label string) yarn.Resource { return l.nodes.size(label).now }
 
 func (l *debts) Labelled(label string) bool { return label == "" || l.nodes.labels.Known[label] }
 
@@ -60,7 +65,7 @@ func (l *debts) Violates(since uint64, format string, args ...any) {
 
 // Partition has what the log says about the nodes of a label.
 func (l *debts) Partition(label string) *owed.Partition {
-	p := &owed.Partition{Total: l.nodes.size(label).now, Dominant: l.dominant, Ignored: l.queues.preemption.Ignored}
+	p := &owed.Partition{Total: l.Nodes(label), Dominant: l.dominant, Ignored: l.queues.preemption.Ignored}
 	for i := range l.queues.list {
 		q := &l.queues.list[i]
 		used, held := l.queues.sum(int32(i), label)

@@ -58,7 +58,7 @@ func (r *reader) readPreemption(c *Config) {
 	}
 	c.Preemption.ReservationWaitMillis = millis(Prefix+"preemption.reservation-wait-ms", 0, Unlimited)
 	c.Preemption.GuaranteeWaitMillis = millis(Prefix+"preemption.guarantee-wait-ms", 120_000, Unlimited)
-	c.Preemption.KeepMillis = millis(Prefix+"preemption.keep-guarantee-ms", 0, 0)
+	c.Preemption.KeepMillis = millis(Prefix+"preemption.keep-guarantee-ms", 600_000, 0)
 	c.Preemption.MaxLostMillis = millis(Prefix+"preemption.max-lost-work-ms", 60_000, Unlimited)
 }
 

@@ -19,6 +19,7 @@ func TestPreemptionDefaults(t *testing.T) {
 		Intra: entitlement.Intra{MinThreshold: yarn.NewFraction(1, 2), MaxAllowable: yarn.NewFraction(1, 5),
 			ConservativeDRF: true, Order: entitlement.UserLimitFirst},
 		Selector: entitlement.Planned, MaxLostMillis: 60_000, GuaranteeWaitMillis: 120_000,
+		KeepMillis: 600_000,
 	}
 	if c.Preemption != want {
 		t.Errorf("preemption settings %+v\nwant %+v", c.Preemption, want)

@@ -35,8 +35,8 @@ type Settings struct {
 	// GuaranteeWaitMillis is the time after which a leaf that waits for its guarantee has it back,
 	// if enough containers may end; −1 means never.
 	GuaranteeWaitMillis int64
-	// KeepMillis is for how long others may not borrow what a leaf has used of its guarantee since it
-	// had to wait for it; 0 means not at all.
+	// KeepMillis is for how long others may not borrow what a leaf has used of its guarantee since
+	// containers ended for it; 0 means not at all.
 	KeepMillis int64
 }
 

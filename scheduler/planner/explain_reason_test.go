@@ -89,8 +89,8 @@ fill app1 1G n1=8
 app app2 user=u2 queue=b
 ask app2 2x1G
 round
-complete app1 1
-complete app1 2
+round after=15
+ended n1
 hb n1 n1 quiet
 round after=3
 complete app2 1

@@ -142,7 +142,8 @@ func (w *world) tellOne(e event.Event) string {
 	case *event.GuaranteeOwed:
 		return strings.TrimSuffix(fmt.Sprintf("%s is %s %s", e.Path, e.Debt, e.Label), " ") + "\n"
 	case *event.GuaranteeKept:
-		return strings.TrimSuffix(fmt.Sprintf("%s keeps %s %s", e.Path, w.size(e.Size), e.Label), " ") + "\n"
+		return strings.TrimSuffix(fmt.Sprintf("%s keeps %s, idle for %dms of all at most %s", e.Path, w.size(e.Size),
+			e.IdleLeft>>32, e.Label), " ") + "\n"
 	case *event.AttemptActivated:
 		return fmt.Sprintf("%s activated\n", w.names[e.App])
 	case *event.AttemptStarted:

@@ -64,6 +64,8 @@ type leafShare struct {
 	// than they have.
 	inside bool
 	gives  bool // it uses more than its guarantee and what is ignored beyond it
+	// keepsIdle is what may stand idle for the leaf because of the containers that end for it now.
+	keepsIdle uint64
 }
 
 // Bounds on the work of one round. The rest waits for the next round.
@@ -127,7 +129,6 @@ func (rounds *Rounds) run(set *entitlement.Settings) (kill []state.ContainerSlot
 			budget = queues.Budget(set)
 		}
 		r := rounds.newRound(p.Label, s.Now(), queues, set, &budget)
-		r.followKept() // first: the leaf of a debt that ends has just got containers
 		r.followDebts()
 		before := budget
 		r.judge()
@@ -139,6 +140,7 @@ func (rounds *Rounds) run(set *entitlement.Settings) (kill []state.ContainerSlot
 		r.choose()
 		r.chooseBalance()
 		r.chooseInsideLeaves()
+		r.followKept()
 		r.forgetNodes()
 		kill = append(kill, r.kill...)
 	}

@@ -53,7 +53,17 @@ func (r *round) judgeOne(set standingSet) {
 		r.gainFurther(&set, more)
 	}
 	if len(set.victims) > 0 && r.s.State.Preemptions.Get(set.victims[0]).DeadlineMillis <= r.now {
-		r.kill = append(r.kill, set.victims...)
+		r.end(&set)
+	}
+}
+
+// end ends the containers of a set, whose deadline has passed.
+func (r *round) end(set *standingSet) {
+	r.kill = append(r.kill, set.victims...)
+	for _, c := range set.victims {
+		if r.forGuarantees() {
+			r.lostFor(r.s.LeafOfReservation(r.reservationOf(set)), r.s.State.Containers.Get(c))
+		}
 	}
 }
 

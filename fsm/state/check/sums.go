@@ -84,7 +84,7 @@ func (s *Tables) CheckReferences() error {
 		ok := s.Queues.Has(slot) && len(*list) > 0
 		for i, k := range *list {
 			ok = ok && (k.Label == 0 || label(k.Label)) && k.ReachedMillis <= s.Meta.NowMillis && !k.Size.Negative() &&
-				!k.Size.IsZero() && (i == 0 || k.Label > (*list)[i-1].Label)
+				(!k.Size.IsZero() || k.IdleLeft > 0) && (i == 0 || k.Label > (*list)[i-1].Label)
 		}
 		return ok || fail("kept", slot)
 	})

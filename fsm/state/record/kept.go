@@ -12,8 +12,9 @@ type QueueKeeps struct{ table.Table[QueueSlot, Keeps] }
 // Kept says how much other leaves may not borrow of a leaf's guarantee of the nodes of a label.
 type Kept struct {
 	Label         LabelSlot
-	Size          yarn.Resource // with what the leaf uses of it; not zero
+	Size          yarn.Resource // with what the leaf uses of it; may be zero
 	ReachedMillis int64         // when the leaf last used as much
+	IdleLeft      uint64        // how much may still stand idle for it, in milliseconds of 2^-32 of the nodes
 }
 
 func (k Kept) label() LabelSlot { return k.Label }
@@ -28,6 +29,7 @@ func (k *Keeps) Code(c *codec.Coder) {
 		codec.Slot(c, &v.Label)
 		c.Resource(&v.Size)
 		c.I64(&v.ReachedMillis)
+		c.U64(&v.IdleLeft)
 	})
 }
 
@@ -36,9 +38,10 @@ func (t *QueueKeeps) For(queue QueueSlot, label LabelSlot) (kept Kept, ok bool) 
 	return labelledOf(&t.Table, queue, label)
 }
 
-// Set replaces what is kept for a queue for the label, or ends it if the size is zero.
+// Set replaces what is kept for a queue for the label, or ends it if nothing is kept and nothing may
+// stand idle.
 func (t *QueueKeeps) Set(queue QueueSlot, kept Kept) {
-	setLabelled(&t.Table, queue, kept, !kept.Size.IsZero())
+	setLabelled(&t.Table, queue, kept, !kept.Size.IsZero() || kept.IdleLeft > 0)
 }
 
 // Drop ends what is kept for a queue.

@@ -44,8 +44,9 @@ type Log interface {
 	Settings() *settings.Preemption
 	Leaf(path string) int32 // -1: there is none
 	Partition(label string) *Partition
-	Warned(path string) bool    // whether a warning stands for a leaf
-	Labelled(label string) bool // whether there was such a label
+	Warned(path string) []Warned      // the containers with warnings for a leaf
+	Nodes(label string) yarn.Resource // the size of the nodes of a label
+	Labelled(label string) bool       // whether there was such a label
 	// Share returns what a queue uses with its reservations, and its guarantee. Queue 0 is root.
 	Share(queue int32, label string) (used, guarantee yarn.Resource)
 	// Borrows reports whether a leaf borrows from another one with a size: below the queue that is above
@@ -53,6 +54,13 @@ type Log interface {
 	Borrows(leaf, from int32, label string, size yarn.Resource) bool
 	// Violates records a violation by a debt that began at an index.
 	Violates(since uint64, format string, args ...any)
+}
+
+// Warned is a container with a warning.
+type Warned struct {
+	Label           string
+	Size            yarn.Resource
+	Since, Deadline int64 // when it was allocated, and when it ends, in Unix milliseconds
 }
 
 // Follow follows what a round has found, and checks it: a debt begins while the leaf may be below its
@@ -141,7 +149,7 @@ func (l *Debts) judge(log Log, d *Debt, passed int64) {
 		d.late = 0
 		log.Violates(d.Index, "%s is owed something of label %q for %d ms, and it is not overdue", d.Path, d.Label, after)
 	}
-	if set.Limited || log.Warned(d.Path) {
+	if set.Limited || len(log.Warned(d.Path)) > 0 {
 		return
 	}
 	how := log.Partition(d.Label).Obtains(log.Leaf(d.Path))

@@ -2,6 +2,7 @@ package owed
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"rmd/fsm/event"
@@ -13,44 +14,86 @@ type Kept struct {
 	Path, Label   string
 	Size          yarn.Resource // with what the leaf uses of it
 	ReachedMillis int64         // when the leaf last used as much
+	IdleLeft      uint64        // how much may still stand idle for it, in milliseconds of 2^-32 of the nodes
 	Index         uint64        // at which this was said
 
 	late int64 // for how long it should have ended
 }
 
+// idleWorth is how many times the work that was lost for a leaf may stand idle for it.
+const idleWorth = 4
+
 // FollowKept follows what a round keeps for a leaf, and checks it: it is what the leaf has used of its
-// guarantee since it had to wait for it, and it becomes less only if the leaf used less for a while.
+// guarantee since containers ended for it, and it ends only if the leaf used less for a while, or if as
+// much stood idle as those containers allow.
 func (l *Debts) FollowKept(log Log, e *event.GuaranteeKept) {
-	now, set, leaf := log.Now(), log.Settings(), log.Leaf(e.Path)
+	set, leaf := log.Settings(), log.Leaf(e.Path)
 	index, _ := log.At()
 	i := slices.IndexFunc(l.Kept, func(k Kept) bool { return k.Path == e.Path && k.Label == e.Label })
-	if leaf < 0 || !log.Labelled(e.Label) || e.Size.Negative() || i < 0 && e.Size.IsZero() {
+	if leaf < 0 || !log.Labelled(e.Label) || e.Size.Negative() || i < 0 && e.Size.IsZero() && e.IdleLeft == 0 {
 		log.Violates(index, "%s is kept for %s of label %q, and before that: %v", e.Size, e.Path, e.Label, i >= 0)
 		return
 	}
-	var was Kept
+	next := Kept{Path: e.Path, Label: e.Label, Size: e.Size, ReachedMillis: e.ReachedMillis, IdleLeft: e.IdleLeft, Index: index}
+	was := Kept{Path: e.Path, Label: e.Label}
 	if i >= 0 {
 		was = l.Kept[i]
 		l.Kept = slices.Delete(l.Kept, i, i+1)
 	}
-	used, guarantee := log.Share(leaf, e.Label)
-	most := yarn.ComponentMax(was.Size, yarn.ComponentMin(used, guarantee.Add(slack)))
-	owed := slices.ContainsFunc(l.List, func(d Debt) bool { return d.Path == e.Path && d.Label == e.Label })
-	switch {
-	case !e.Size.IsZero() && (!set.Keeps() || i < 0 && !owed):
-		log.Violates(index, "%s of label %q is kept for %s, which never had to wait", e.Size, e.Label, e.Path)
-	case !e.Size.Within(most):
-		log.Violates(index, "%s of label %q is kept for %s, which has used %s of its %s", e.Size, e.Label, e.Path, used,
-			guarantee)
-	case set.Keeps() && !was.Size.Within(e.Size) && (now-was.ReachedMillis < set.KeepMillis ||
-		was.Size.Within(used) && was.Size.Within(guarantee)):
-		log.Violates(was.Index, "%s of label %q is kept for %s instead of %s, which it used %d ms ago", e.Size, e.Label,
-			e.Path, was.Size, now-was.ReachedMillis)
+	if !e.Size.IsZero() && !set.Keeps() {
+		log.Violates(index, "%s of label %q is kept for %s, and nothing may be", e.Size, e.Label, e.Path)
 	}
+	next.judge(log, leaf, &was)
 	if !e.Size.IsZero() {
 		l.Keeps++
-		l.Kept = append(l.Kept, Kept{Path: e.Path, Label: e.Label, Size: e.Size, ReachedMillis: now, Index: index})
 	}
+	if !e.Size.IsZero() || e.IdleLeft > 0 {
+		l.Kept = append(l.Kept, next)
+	}
+}
+
+// judge checks that a leaf has used what is kept for it when the log says so, that containers end for what
+// may stand idle, and that nothing less is kept before the time or what may stand idle is used up.
+func (k *Kept) judge(log Log, leaf int32, was *Kept) {
+	set := log.Settings()
+	used, guarantee := log.Share(leaf, k.Label)
+	uses, since := yarn.ComponentMin(used, guarantee.Add(slack)), log.Now()-was.ReachedMillis
+	most := float64(was.IdleLeft)
+	switch lost := lostFor(log, k.Path, k.Label); {
+	case float64(k.IdleLeft) > most+idleWorth*lost, k.IdleLeft == 0 && !k.Size.IsZero():
+		log.Violates(k.Index, "%d of label %q may stand idle for %s, %d before, and %.0f are lost for it", k.IdleLeft,
+			k.Label, k.Path, was.IdleLeft, lost)
+	case !k.Size.Within(yarn.ComponentMax(was.Size, uses)),
+		k.ReachedMillis != was.ReachedMillis && k.Size == was.Size && !k.Size.Within(uses):
+		log.Violates(k.Index, "%s of label %q is kept for %s since %d, which has used %s of its %s", k.Size, k.Label,
+			k.Path, k.ReachedMillis, used, guarantee)
+	case set.Keeps() && !was.Size.Within(k.Size) && (was.Size.Within(used) && was.Size.Within(guarantee) ||
+		since < set.KeepMillis && most > work(was.Size, log.Nodes(was.Label), set.IntervalMillis)):
+		log.Violates(was.Index, "%s of label %q is kept for %s instead of %s, which it used %d ms ago, and %d may stand idle",
+			k.Size, k.Label, k.Path, was.Size, since, was.IdleLeft)
+	}
+}
+
+// lostFor returns the work that is lost for a leaf, if all containers end now whose warnings are over. It is
+// an upper bound, because some of them may rather be withdrawn.
+func lostFor(log Log, path, label string) (lost float64) {
+	for _, w := range log.Warned(path) {
+		if w.Label == label && w.Deadline <= log.Now() {
+			lost += work(w.Size, log.Nodes(label), log.Now()-w.Since)
+		}
+	}
+	return lost
+}
+
+// work returns what a size does in a time, in milliseconds of 2^-32 of the nodes, at most: all kinds count.
+func work(size, nodes yarn.Resource, millis int64) float64 {
+	share := 0.0
+	for kind := range size {
+		if nodes[kind] > 0 {
+			share = max(share, math.Ceil(float64(size[kind])/float64(nodes[kind])*(1<<32)))
+		}
+	}
+	return share * float64(millis)
 }
 
 // slack is by how much the ledger's guarantees may differ from those of the scheduler, because each level
@@ -102,7 +145,7 @@ func (l *Debts) lookKept(log Log, passed int64) {
 	for i := range l.Kept {
 		k := &l.Kept[i]
 		since := now - k.ReachedMillis
-		if !set.Keeps() || since < set.KeepMillis || passed == 0 {
+		if !set.Keeps() || since < set.KeepMillis || passed == 0 || k.Size.IsZero() {
 			k.late = 0
 			continue
 		}

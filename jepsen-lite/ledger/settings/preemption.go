@@ -21,7 +21,7 @@ type Preemption struct {
 	IntervalMillis    int64    // between two rounds
 	ReservationMillis int64    // the age from which a reservation may ask for preemption
 	GuaranteeMillis   int64    // the time after which a queue has its guarantee; -1: none
-	KeepMillis        int64    // for how long a guarantee is kept that a queue had to wait for
+	KeepMillis        int64    // for how long a guarantee is kept for which containers ended
 	PerRound          *big.Rat // the part of the cluster that a round may take
 	Ignored           *big.Rat // the part of its guarantee that a queue may use beyond it and give nothing
 	Limited           bool     // limits of users or of reservations may keep a queue from its guarantee
@@ -30,7 +30,7 @@ type Preemption struct {
 // Owes reports whether rounds give queues their guarantees back within a time.
 func (r *Preemption) Owes() bool { return r.On && r.Reserves && !r.Observes && r.GuaranteeMillis >= 0 }
 
-// Keeps reports whether rounds keep for a queue what it used of its guarantee after it had to wait for it.
+// Keeps reports whether rounds keep for a queue what it used of its guarantee after containers ended for it.
 func (r *Preemption) Keeps() bool { return r.On && r.Reserves && !r.Observes && r.KeepMillis > 0 }
 
 // RestMillis returns how long a queue that is overdue may still wait: while a node makes room for another
@@ -55,7 +55,7 @@ func (r *Preemption) MovesToFullNodes() bool { return r.Moves && !r.Reserves }
 // Preemption returns the cluster-wide settings of preemption.
 func (p Properties) Preemption() Preemption {
 	r := Preemption{WaitMillis: 15_000, Reserves: true, DelayMillis: 60_000, BalanceMillis: 300_000,
-		IntervalMillis: 3000, GuaranteeMillis: 120_000, KeepMillis: 300_000, PerRound: big.NewRat(1, 10), Ignored: big.NewRat(1, 10)}
+		IntervalMillis: 3000, GuaranteeMillis: 120_000, KeepMillis: 600_000, PerRound: big.NewRat(1, 10), Ignored: big.NewRat(1, 10)}
 	const (
 		monitor       = "yarn.resourcemanager.monitor.capacity.preemption."
 		underutilized = prefix + "ordering-policy.priority-utilization.underutilized-preemption."

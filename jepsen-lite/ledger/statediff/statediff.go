@@ -188,7 +188,8 @@ func (d *differ) kept() {
 			path, label := d.st.Queues.Get(slot).Path, d.st.Labels.Name(got.Label)
 			n++
 			if !slices.ContainsFunc(list, func(k owed.Kept) bool {
-				return k.Path == path && k.Label == label && k.ReachedMillis == got.ReachedMillis && k.Size == got.Size
+				return k.Path == path && k.Label == label && k.Size == got.Size &&
+					k.ReachedMillis == got.ReachedMillis && k.IdleLeft == got.IdleLeft
 			}) {
 				d.report("L7", "the state keeps %+v for %s, the ledger %+v", got, path, list)
 			}
