@@ -13,6 +13,7 @@ func (o Cluster) preemptionOf(queues []Queue, set func(k, v string)) {
 	set(monitor+"natural_termination_factor", "1")
 	if o.GuaranteeWait != "" {
 		set(prefix+"preemption.guarantee-wait-ms", o.GuaranteeWait)
+		set(prefix+"preemption.keep-guarantee-ms", "10000")
 		set(prefix+"preemption.max-lost-work-ms", "2000") // so that only the time of the guarantee ends old containers
 	}
 	if o.Selector != "" {
