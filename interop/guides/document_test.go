@@ -53,6 +53,9 @@ func TestAgrees(t *testing.T) {
 			"rm1  10.0.0.11:8034  follower  yes  10  1  8ms  1.0.0  3", true},
 		{"before.snap: index 6, 1 KiB", "before.snap: index 12, 929 B", true},
 		{"listens on: …, done", "listens on: 8034, 8088, done", true},
+		{"listens on: …", "listens on:\n8034", false},
+		{"leader rm1 (term 2, 1m2s)   can lose 1\napplied 6\nID", "leader rm1 (term 2, 1m03s)\ncan lose 1   applied 6\nID", true},
+		{"can lose 1\napplied 6", "can lose 1 applied 6 more", false},
 	} {
 		if got := Agrees(textLines(c.shown), textLines(c.printed)); got != c.agree {
 			t.Errorf("the guide shows %q, the command printed %q: agree is %v", c.shown, c.printed, got)

@@ -34,24 +34,27 @@ func fixed(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// Agrees reports whether the printed lines agree with the guide, apart from varying texts. A line
-// "…" in the guide matches any lines, and "…" within a line any text.
+// Agrees reports whether the printed lines agree with the guide, apart from varying texts and from where a
+// line breaks, which depends on how long they are. A line "…" in the guide matches any lines, and "…"
+// within a line any text of a line.
 func Agrees(shown, printed []string) bool {
-	if len(shown) == 0 {
-		return len(printed) == 0
+	var want strings.Builder
+	for _, line := range shown {
+		if strings.TrimSpace(line) == gap {
+			want.WriteString(`(.*\n)*`)
+			continue
+		}
+		parts := strings.Split(regexp.QuoteMeta(fixed(line)), gap)
+		for i, p := range parts {
+			parts[i] = strings.ReplaceAll(strings.TrimSpace(p), " ", `\s`)
+		}
+		want.WriteString(strings.Join(parts, " ?.* ?") + `\s`)
 	}
-	if strings.TrimSpace(shown[0]) == gap {
-		return Agrees(shown[1:], printed) || len(printed) > 0 && Agrees(shown, printed[1:])
+	var got strings.Builder
+	for _, line := range printed {
+		got.WriteString(fixed(line) + "\n")
 	}
-	return len(printed) > 0 && lineAgrees(shown[0], printed[0]) && Agrees(shown[1:], printed[1:])
-}
-
-func lineAgrees(shown, printed string) bool {
-	parts := strings.Split(fixed(shown), gap)
-	for i, p := range parts {
-		parts[i] = regexp.QuoteMeta(strings.TrimSpace(p))
-	}
-	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString(fixed(printed))
+	return regexp.MustCompile("^" + want.String() + "$").MatchString(got.String())
 }
 
 // textLines splits the output of a command. It ignores empty lines at the end.
