@@ -24,7 +24,7 @@ func TestPreemption(t *testing.T) {
 		monitor + "max_wait_before_kill":                "10000",
 		monitor + "total_preemption_per_round":          "1.0",
 		monitor + "natural_termination_factor":          "1.0",
-	}})
+	}, Scheduler: map[string]string{"preemption.keep-guarantee-ms": "0"}}) // each job borrows everything at once
 	t.Run("Killed", func(t *testing.T) { killedAtDeadline(t, c) })
 	t.Run("GivenBack", func(t *testing.T) { givenBack(t, c) })
 	t.Run("Spark", func(t *testing.T) { executorsPreempted(t, c) })

@@ -84,7 +84,8 @@ func borrow(c *caller) *borrowing {
 	for _, p := range [][2]string{{"yarn.resourcemanager.scheduler.monitor.enable", "true"},
 		{monitor + "monitoring_interval", "200"},
 		{monitor + "max_wait_before_kill", fmt.Sprint(warnedFor.Milliseconds())},
-		{monitor + "total_preemption_per_round", "1"}, {monitor + "natural_termination_factor", "1"}} {
+		{monitor + "total_preemption_per_round", "1"}, {monitor + "natural_termination_factor", "1"},
+		{"yarn.scheduler.capacity.preemption.keep-guarantee-ms", "0"}} { // the giver borrows again at once
 		set.Properties = append(set.Properties, input.Property{Name: p[0], Value: p[1]})
 	}
 	must[*input.SetQueuesReply](c, set)
