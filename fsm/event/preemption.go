@@ -79,7 +79,8 @@ func (e *GuaranteeOwed) Code(c *codec.Coder) {
 }
 
 // GuaranteeKept records how much other leaves may not borrow of a leaf's guarantee of the nodes of a
-// label, because containers ended for it and the leaf has used as much lately.
+// label, because containers ended for it and the leaf has used as much lately. It ends when Size and
+// IdleLeft are zero.
 type GuaranteeKept struct {
 	Path          string
 	Label         string

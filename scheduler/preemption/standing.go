@@ -60,10 +60,12 @@ func (r *round) judgeOne(set standingSet) {
 // end ends the containers of a set, whose deadline has passed.
 func (r *round) end(set *standingSet) {
 	r.kill = append(r.kill, set.victims...)
+	if !r.forGuarantees() {
+		return
+	}
+	leaf := r.s.LeafOfReservation(r.reservationOf(set))
 	for _, c := range set.victims {
-		if r.forGuarantees() {
-			r.lostFor(r.s.LeafOfReservation(r.reservationOf(set)), r.s.State.Containers.Get(c))
-		}
+		r.lostFor(leaf, r.s.State.Containers.Get(c))
 	}
 }
 
