@@ -71,9 +71,8 @@ func (r *round) idleFor(leaf int32, kept yarn.Resource) uint64 {
 	if !r.s.Config.Calculator.AnyAboveZero(waits) {
 		return 0
 	}
-	var none yarn.Resource
-	free := yarn.ComponentMax(r.s.At.Total.Sub(*r.s.Used(0)), none)
-	return r.cost(uint64(r.set.IntervalMillis), yarn.ComponentMin(yarn.ComponentMax(kept.Sub(*r.s.Used(leaf)), none), free))
+	free := yarn.ComponentMax(r.s.At.Total.Sub(*r.s.Used(0)), yarn.Resource{})
+	return r.cost(uint64(r.set.IntervalMillis), yarn.ComponentMin(r.s.Unused(leaf, kept), free))
 }
 
 // lostFor records that a container ends for the guarantee of a leaf.

@@ -50,13 +50,19 @@ func (v *View) eachKept(now int64, f func(leaf int32, room yarn.Resource)) {
 				continue
 			}
 			i := v.indexOf[slot]
-			within := yarn.ComponentMin(k.Size, v.At.Tree.Capacities[i].EffMin)
-			if room := yarn.ComponentMax(within.Sub(*v.Used(i)), yarn.Resource{}); !room.IsZero() {
+			if room := v.Unused(i, k.Size); !room.IsZero() {
 				f(i, room)
 			}
 		}
 		return true
 	})
+}
+
+// Unused returns the part of a size kept for a leaf that the leaf does not use. No more than its guarantee
+// is kept for it.
+func (v *View) Unused(leaf int32, kept yarn.Resource) yarn.Resource {
+	within := yarn.ComponentMin(kept, v.At.Tree.Capacities[leaf].EffMin)
+	return yarn.ComponentMax(within.Sub(*v.Used(leaf)), yarn.Resource{})
 }
 
 // borrows reports whether a leaf, with a container of a size, borrows from another one: below the queue
