@@ -21,7 +21,7 @@ func TestForkOfPlanner(t *testing.T) {
 		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: host, Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
 	}
 	for i := range int64(12) {
-		c.app(3, 1024*(1+i%5), 0)
+		c.app("root.a", 3, 1024*(1+i%5), 0)
 	}
 	st := c.p.State()
 	before := st.Digest()

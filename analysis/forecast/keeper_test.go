@@ -19,8 +19,8 @@ import (
 // missed.
 func TestKeeper(t *testing.T) {
 	c := newCluster(t)
-	c.app(1, 16384, 60_000)
-	waits := c.app(1, 16384, 0)
+	c.app("root.a", 1, 16384, 60_000)
+	waits := c.app("root.a", 1, 16384, 0)
 	k := NewKeeper(c.p.State(), 7, nil, RefreshOptions())
 	if err := k.Forecast(c.p.State(), c.now); err != nil || k.Record.None != 0 || k.Record.Waiting() != 1 {
 		t.Fatalf("%d promises, %d without a start, %v", k.Record.Waiting(), k.Record.None, err)
@@ -86,8 +86,8 @@ func TestKeeper(t *testing.T) {
 // gets its promise, which comes due at once: leaving it out would favor long waits.
 func TestKeeperFollowsDuringForecast(t *testing.T) {
 	c := newCluster(t)
-	c.app(1, 16384, 60_000)
-	c.app(1, 16384, 0)
+	c.app("root.a", 1, 16384, 60_000)
+	c.app("root.a", 1, 16384, 0)
 	k := NewKeeper(c.p.State(), 7, nil, RefreshOptions())
 	st, now := c.p.State().Fork(), c.now
 	asks := k.Begin(st)
@@ -110,8 +110,8 @@ func TestKeeperFollowsDuringForecast(t *testing.T) {
 // no promise.
 func TestKeeperCountsUnanswered(t *testing.T) {
 	c := newCluster(t)
-	c.app(1, 16384, 0)
-	c.app(1, 16384, 0)
+	c.app("root.a", 1, 16384, 0)
+	c.app("root.a", 1, 16384, 0)
 	o := RefreshOptions()
 	o.MaxEnds = 0
 	k := NewKeeper(c.p.State(), 7, nil, o)
@@ -148,10 +148,10 @@ func TestReadRecord(t *testing.T) {
 // start of the ask under its key.
 func TestReservedIncrease(t *testing.T) {
 	c := newCluster(t)
-	grows := c.app(1, 4096, 0)
+	grows := c.app("root.a", 1, 4096, 0)
 	st := c.p.State()
 	id := st.Apps.ContainerID(st.Containers.Get(st.Nodes.Get(1).Containers))
-	other := c.app(1, 11264, 0)
+	other := c.app("root.a", 1, 11264, 0)
 	// the queue may use more
 	c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "n2", Port: 1}, Rack: "/r", Total: yarn.NewResource(16384, 16)})
 	c.do(&input.NodeHeartbeat{ID: st.Nodes.Get(1).ID,

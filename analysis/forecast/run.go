@@ -100,14 +100,9 @@ func Run(st *state.State, now int64, asks []Ask, o Options) ([]Start, error) {
 	for i, k := range asks {
 		out[i] = Start{Ask: k, After: map[event.ContainerRef]int{}}
 	}
-	base, err := runner.New(st.Fork(), true)
+	f, err := newFuture(st, now, asks, o)
 	if err != nil {
 		return nil, err
-	}
-	base.Now = max(now, base.Now)
-	f := &future{base: base, options: o, asks: asks}
-	if o.Limit == nil {
-		f.demands = newDemands(st)
 	}
 	all, most := 0, 0
 	for n := 0; n < o.Runs && (n == 0 || all+most <= o.EnoughEnds && (o.Enough == nil || !o.Enough())); n++ {
@@ -143,16 +138,32 @@ type future struct {
 	demands *demands // nil: AMs ask for nothing
 }
 
+func newFuture(st *state.State, now int64, asks []Ask, o Options) (*future, error) {
+	base, err := runner.New(st.Fork(), true)
+	if err != nil {
+		return nil, err
+	}
+	base.Now = max(now, base.Now)
+	f := &future{base: base, options: o, asks: asks}
+	if o.Limit == nil {
+		f.demands = newDemands(st)
+	}
+	return f, nil
+}
+
 // run is one possible future of the cluster.
 type run struct {
 	*future
 	*runner.Runner
 	random  *rand.Rand
-	after   event.ContainerRef // the container whose end the planner handles; zero: none
+	after   event.ContainerRef // the container that has ended last by what the planner handles; zero: none
 	waiting map[Ask]bool
 	limited bool // some wait for their AM because of a limit
 	started map[Ask]start
 	granted []state.AppSlot // slots of applications whose AMs may have something to send
+	lost    []lostContainer
+	// nextRound is the time of the next round of preemption, in Unix milliseconds.
+	nextRound int64
 }
 
 type start struct {
@@ -163,7 +174,7 @@ type start struct {
 func (f *future) newRun(n uint64) *run {
 	r := &run{future: f, Runner: f.base.Fork(), random: rand.New(rand.NewPCG(f.options.Seed, n)), waiting: map[Ask]bool{},
 		started: map[Ask]start{}}
-	r.After = r.follow
+	r.After, r.nextRound = r.follow, r.Now+r.Config().Preemption.IntervalMillis
 	st := r.State()
 	for _, k := range f.asks {
 		r.waiting[k] = true
@@ -191,11 +202,16 @@ func (r *run) play() (n int, stopped bool) {
 		r.plan(in, event.ContainerRef{})
 	}
 	r.serveAll()
-	for horizon := r.Now + r.options.HorizonMillis; len(r.waiting) > 0 && r.NextTimer() <= horizon &&
-		n < r.options.MaxEnds; n++ {
-		if n%64 == 0 && r.options.Stop != nil && r.options.Stop() {
+	horizon := r.Now + r.options.HorizonMillis
+	for steps := 0; len(r.waiting) > 0 && min(r.NextTimer(), r.nextRound) <= horizon && n < r.options.MaxEnds; steps++ {
+		if steps%64 == 0 && r.options.Stop != nil && r.options.Stop() {
 			return n, true
 		}
+		if r.nextRound <= r.NextTimer() {
+			r.runRound()
+			continue
+		}
+		n++
 		end := r.PopTimer()
 		r.Now = end.At
 		r.complete(end.Of)
@@ -292,8 +308,11 @@ func (r *run) plan(in input.Input, after event.ContainerRef) {
 // follow follows what the planner has started.
 func (r *run) follow(input.Input, input.Reply, []event.Event) {
 	for _, c := range r.Changes() {
-		if c.Kind == change.ContainerStarted {
+		switch {
+		case c.Kind == change.ContainerStarted:
 			r.starts(Ask{c.Ref.App, c.Key}, c.Ref)
+		case c.Kind == change.ContainerEnded && c.Exit == yarn.ExitPreempted:
+			r.preempted(&c)
 		}
 	}
 }
@@ -314,8 +333,12 @@ func (r *run) starts(ask Ask, ref event.ContainerRef) {
 
 // fetch returns the next input of an AM that has one to send, or nil. An AM that has started
 // registers and asks as others did; nobody knows for what it will really ask. The others fetch their
-// new containers: the end of a container that was not fetched would put its ask back into the line.
+// new containers: the end of a container that was not fetched would put its ask back into the line. Those
+// that have lost containers to preemption ask for them again.
 func (r *run) fetch() input.Input {
+	if in := r.fetchLost(); in != nil {
+		return in
+	}
 	st := r.State()
 	for len(r.granted) > 0 {
 		last := len(r.granted) - 1

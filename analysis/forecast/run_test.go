@@ -53,9 +53,9 @@ func (c *cluster) do(in input.Input) input.Reply {
 }
 
 // app submits an application that asks for containers, and receives those that it gets.
-func (c *cluster) app(count, memory, lifetime int64) yarn.AttemptID {
+func (c *cluster) app(queue string, count, memory, lifetime int64) yarn.AttemptID {
 	c.t.Helper()
-	id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: "root.a", Unmanaged: true,
+	id := yarn.AttemptID{App: c.do(&input.SubmitApplication{User: "u", Name: "job", Queue: queue, Unmanaged: true,
 		LifetimeMillis: lifetime}).(*input.SubmitApplicationReply).ID, Attempt: 1}
 	c.do(&input.RegisterAttempt{Attempt: id})
 	c.do(&input.Allocate{Attempt: id, Asks: []input.Ask{
@@ -89,14 +89,14 @@ func (c *cluster) end() {
 // those before. Run must not change the state, and the same seed must give the same result.
 func TestRun(t *testing.T) {
 	c := newCluster(t)
-	first := c.app(20, 16384, 0)
+	first := c.app("root.a", 20, 16384, 0)
 	for range 19 {
 		c.now += 60_000
 		c.end()
 		c.take(first)
 	}
 	c.now += 30_000
-	waits := c.app(1, 16384, 0)
+	waits := c.app("root.a", 1, 16384, 0)
 	st := c.p.State()
 	asks := Waiting(st)
 	if len(asks) != 1 || asks[0] != (Ask{waits.App.Seq, key}) {
@@ -148,10 +148,10 @@ func TestRun(t *testing.T) {
 // served, each ask once. The first application has containers that its AM has not fetched yet.
 func TestRunDeepLine(t *testing.T) {
 	c := newCluster(t)
-	c.app(17, 1024, 0)
+	c.app("root.a", 17, 1024, 0)
 	c.end() // one more starts, and is not fetched
 	for range 501 {
-		c.app(3, 1024, 0)
+		c.app("root.a", 3, 1024, 0)
 	}
 	st := c.p.State()
 	asks := Waiting(st)
@@ -226,9 +226,9 @@ func TestRunDemands(t *testing.T) {
 		got.size[yarn.Memory] > 18_000 {
 		t.Errorf("application 1 asked for %+v, %v; want 4 of about 15360 MiB", got, ok)
 	}
-	c.app(1, 16384, 1) // ends at once in a run
+	c.app("root.a", 1, 16384, 1) // ends at once in a run
 	submit()
-	c.app(1, 16384, 0)
+	c.app("root.a", 1, 16384, 0)
 	asks := Waiting(st)
 	got, err := Run(st, c.now, asks[1:], DefaultOptions())
 	if err != nil || len(asks) != 2 || got[0].Quantile(50) < 180_000 || got[0].Quantile(100) == Never {
@@ -239,8 +239,8 @@ func TestRunDemands(t *testing.T) {
 // TestRunWithLifetime checks that a container ends with its application's lifetime at the latest.
 func TestRunWithLifetime(t *testing.T) {
 	c := newCluster(t)
-	c.app(1, 16384, 5_000)
-	c.app(1, 16384, 0)
+	c.app("root.a", 1, 16384, 5_000)
+	c.app("root.a", 1, 16384, 0)
 	got, err := Run(c.p.State(), c.now, Waiting(c.p.State()), DefaultOptions())
 	if err != nil || len(got) == 0 || got[0].Quantile(100) > 5_000 {
 		t.Errorf("Run = %+v, %v; want delays up to the lifetime, 5000 ms, for the first", got, err)
@@ -260,7 +260,7 @@ func TestRunLiftsLimits(t *testing.T) {
 		set.Properties = append(set.Properties, input.Property(q))
 	}
 	c.do(set)
-	c.app(1, 12288, 0)
+	c.app("root.a", 1, 12288, 0)
 	for range 2 {
 		c.do(&input.SubmitApplication{User: "u", Queue: "root.b", AM: yarn.NewResource(2048, 1)})
 	}
@@ -395,9 +395,9 @@ func BenchmarkRefresh(b *testing.B) {
 		c.do(&input.RegisterNode{ID: yarn.NodeID{Host: "m", Port: uint16(n + 1)}, Rack: "/r",
 			Total: yarn.NewResource(16384, 16)})
 	}
-	c.app(1_600, 1024, 0)
+	c.app("root.a", 1_600, 1024, 0)
 	for range 9_900 { // a queue has at most 10,000 applications
-		c.app(1, 1024, 0)
+		c.app("root.a", 1, 1024, 0)
 	}
 	for b.Loop() {
 		if _, err := Run(c.p.State(), c.now, Waiting(c.p.State()), RefreshOptions()); err != nil {

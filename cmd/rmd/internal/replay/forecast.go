@@ -32,6 +32,7 @@ func MeasureForecasts(ctx context.Context, o Options) ([]report.Forecasts, error
 	v.After = f.planned
 	c := o.config("forecasts")
 	c.MaxMeasured, c.Advance = 0, f.advance
+	addRounds(&c, v)
 	if _, err := f.Simulate(ctx, c, time.Minute); err != nil {
 		return nil, err
 	}
