@@ -10,6 +10,8 @@ import (
 
 const hour = 3600_000
 
+const enablePreemption = "yarn.resourcemanager.scheduler.monitor.enable"
+
 // TestRunPreempts checks that a queue whose guarantee another one uses is not told to wait until that
 // queue's containers end, four hours later: rounds of preemption end some before.
 func TestRunPreempts(t *testing.T) {
@@ -54,7 +56,7 @@ func guaranteeUsed(t *testing.T, preemption string) (*cluster, []Ask) {
 	for _, q := range append(preset.QueuesFor([]string{"root.a", "root.b"}),
 		capacity.Property{Name: capacity.Prefix + "root.a.user-limit-factor", Value: "10"},
 		capacity.Property{Name: "yarn.scheduler.maximum-allocation-mb", Value: "16384"},
-		capacity.Property{Name: "yarn.resourcemanager.scheduler.monitor.enable", Value: preemption}) {
+		capacity.Property{Name: enablePreemption, Value: preemption}) {
 		set.Properties = append(set.Properties, input.Property(q))
 	}
 	c.do(set)

@@ -407,8 +407,9 @@ func BenchmarkRefresh(b *testing.B) {
 }
 
 // BenchmarkForecast forecasts 500 asks that wait in 100 queues of a full cluster of 10,000 nodes:
-// all of them, as a refresh does, and one of them, as an answer does. Budgets: 2 s of processor
-// time for a refresh, 200 ms for an answer.
+// all of them, as a refresh does, and one of them, as an answer does, with preemption off and on. All
+// queues are owed their guarantees, and each ask has a reservation. Budgets: 2 s of processor time for a
+// refresh, 200 ms for an answer.
 func BenchmarkForecast(b *testing.B) {
 	c := newCluster(b)
 	set := &input.SetQueues{}
@@ -444,13 +445,18 @@ func BenchmarkForecast(b *testing.B) {
 	}
 	st := c.p.State()
 	asks := Waiting(st)
-	for name, x := range map[string]struct {
-		asks []Ask
-		o    Options
-		time time.Duration // the budgets of package server
-	}{"refresh": {asks, RefreshOptions(), time.Second},
-		"answer": {asks[len(asks)/2:][:1], DefaultOptions(), 100 * time.Millisecond}} {
-		b.Run(name, func(b *testing.B) {
+	one := asks[len(asks)/2:][:1]
+	for _, x := range []struct {
+		name       string
+		asks       []Ask
+		o          Options
+		time       time.Duration // the budgets of package server
+		preemption string
+	}{{"refresh", asks, RefreshOptions(), time.Second, "false"},
+		{"answer", one, DefaultOptions(), 100 * time.Millisecond, "false"},
+		{"preemption", one, DefaultOptions(), 100 * time.Millisecond, "true"}} {
+		c.do(&input.SetQueues{Properties: append(set.Properties, input.Property{Name: enablePreemption, Value: x.preemption})})
+		b.Run(x.name, func(b *testing.B) {
 			runs, before := 0, growth.ProcessorTime()
 			for b.Loop() {
 				began := time.Now()
