@@ -67,7 +67,7 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if labels && g.with["dynamic"] { // a refresh takes the labels from dynamic queues, see "labels of a dynamic queue"
 		delete(g.with, "refresh")
 	}
-	if labels || preemption { // not played with managed parents
+	if labels { // not played with managed parents
 		delete(g.with, "managed")
 	}
 	if g.with["managed"] { // see "managed parents: refresh" on the differences page

@@ -14,7 +14,7 @@ import (
 // quietFamilies are the families of histories that compare rmd's eager mode. All containers have one
 // size that divides the nodes, because the choice of nodes differs and must not matter.
 var quietFamilies = []string{"queues", "dominant", "fair", "users", "limits", "keys", "moves", "priorities",
-	"weights", "parallel"}
+	"weights", "parallel", "managed"}
 
 // GenerateQuiet returns the history of a seed for the comparison of rmd's eager mode, as Generate
 // does. After each step that changes something the cluster comes to rest.
@@ -26,6 +26,9 @@ func GenerateQuiet(seed uint64) (*History, []Observation, error) {
 	}
 	if g.with["moves"] {
 		g.with["parallel"] = false
+	}
+	if g.with["managed"] {
+		g.with["queues"] = true
 	}
 	err := g.guard(g.runQuiet)
 	return g.h, g.out, err
@@ -50,6 +53,9 @@ func (g *generator) runQuiet() error {
 		g.quietNode, g.priority}
 	if g.with["moves"] {
 		actions = append(actions, g.move)
+	}
+	if g.with["managed"] {
+		actions = append(actions, func() error { return g.step("manage") })
 	}
 	for range g.between(15, 50) {
 		if err := pick(g, actions)(); err != nil {

@@ -21,6 +21,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.ManagedParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerNode;
 import org.apache.hadoop.yarn.util.SystemClock;
@@ -221,10 +222,27 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
     field.set(s, new TwinCalculator(this, reserved, balance, Comparator.comparing(q -> places.get(q.queueName)), true) {
       @Override
       public void computeIdealAllocation(Resource cluster, Resource allowed) {
+        List<TempQueuePerPartition> kept = forgetIdeals();
         super.computeIdealAllocation(cluster, allowed);
+        if (kept.stream().anyMatch(q -> q.idealAssigned.equals(Resources.none()))) {
+          intended.add("each selector afresh");
+        }
         getLeafQueueNames().forEach(leaf -> getQueuePartitions(leaf).forEach(TwinPreemption.this::spareForNobody));
       }
     });
+  }
+
+  /**
+   * forgetIdeals forgets what an earlier selector has assigned to the queues, and returns the queues to
+   * which it has assigned anything. Hadoop does not compute queues without a guarantee again if nothing
+   * is left for them.
+   */
+  private List<TempQueuePerPartition> forgetIdeals() {
+    List<TempQueuePerPartition> some = new ArrayList<>();
+    getQueuePartitions().values().forEach(labels -> some.addAll(labels.values()));
+    some.removeIf(q -> q.idealAssigned.equals(Resources.none()));
+    some.forEach(q -> q.idealAssigned = Resources.clone(Resources.none()));
+    return some;
   }
 
   /**
@@ -248,6 +266,25 @@ public final class TwinPreemption extends ProportionalCapacityPreemptionPolicy {
     }
     intended.add("for nobody");
     leaf.setActuallyToBePreempted(Resources.none());
+  }
+
+  /**
+   * getQueueByPartition marks which of a queue and its descendants are managed parents. Hadoop marks only
+   * other parents, and fails because it takes a managed parent without leaves for a leaf.
+   */
+  @Override
+  public TempQueuePerPartition getQueueByPartition(String name, String label) {
+    TempQueuePerPartition q = super.getQueueByPartition(name, label);
+    CSQueue queue = getScheduler().getQueue(name);
+    if (queue instanceof ManagedParentQueue && q.parentQueue == null) {
+      q.parentQueue = (ManagedParentQueue) queue;
+      if (q.children.isEmpty()) {
+        intended.add("managed parents: no leaves");
+      }
+    } else if (q != null) {
+      q.children.forEach(child -> getQueueByPartition(child.queueName, label));
+    }
+    return q;
   }
 
   @Override
