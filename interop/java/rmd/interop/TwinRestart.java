@@ -53,6 +53,7 @@ final class TwinRestart {
         twin.intended("allocated just before a drain");
       }
       twin.drainEnds(n, w[1]);
+      limits();
     } else if (lost || runs.isEmpty() && n.completed.isEmpty()) {
       addedAgain(n, total);
     } else {
@@ -60,13 +61,20 @@ final class TwinRestart {
         twin.resize(n, total);
       }
       reports(n, List.of());
+      limits();
     }
     twin.apps.values().forEach(twin::reorder);
   }
 
+  /** limits looks at the limits of AMs after a registration, as rmd does. */
+  private void limits() {
+    Resource cluster = twin.cs.getClusterResource();
+    twin.cs.getRootQueue().updateClusterResource(cluster, new ResourceLimits(cluster));
+  }
+
   /**
-   * reports processes what the registration says about containers, and then looks at the limits of
-   * AMs, as rmd does. YARN keeps it until the node's first heartbeat.
+   * reports processes what the registration says about containers, as rmd does. YARN keeps it until
+   * the node's first heartbeat.
    */
   private void reports(TwinContext.Node n, List<ContainerId> lost) throws ReflectiveOperationException {
     for (ContainerId id : lost) {
@@ -80,8 +88,6 @@ final class TwinRestart {
     twin.context.drains = true; // nothing is allocated
     twin.cs.handle(new NodeUpdateSchedulerEvent(n.face));
     twin.context.drains = false;
-    Resource cluster = twin.cs.getClusterResource();
-    twin.cs.getRootQueue().updateClusterResource(cluster, new ResourceLimits(cluster));
   }
 
   /**
