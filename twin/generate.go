@@ -70,9 +70,11 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if labels { // not played with managed parents
 		delete(g.with, "managed")
 	}
-	if g.with["managed"] { // see "managed parents: refresh" on the differences page
+	if g.with["managed"] {
 		g.with["queues"] = true
-		delete(g.with, "refresh")
+		if g.with["stops"] { // YARN decides about leaves again when it refuses a refresh
+			delete(g.with, "refresh")
+		}
 	}
 	if g.with["moves"] { // YARN keeps counting a moved application in its former parents
 		delete(g.with, "parallel")

@@ -66,6 +66,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSAssign
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.ManagedParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.QueuePath;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.PendingAsk;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
@@ -1555,6 +1556,7 @@ public final class Twin {
         intended("labels asked for now");
         throw new YarnException("the queue may not use the label of further asks");
       }
+      applications(cs.getQueue(queue));
       cs.preValidateMoveApplication(a.id, queue);
       moveNow(a, queue);
       a.queue = queue;
@@ -1624,7 +1626,10 @@ public final class Twin {
     beforeRefresh = cs.getConfiguration();
     try {
       forgetAmounts(cs.getRootQueue(), new CapacitySchedulerConfiguration(conf, false));
-      cs.reinitialize(new Configuration(conf), context);
+      Configuration next = new Configuration(conf);
+      List<ManagedParentQueue> failing = managed.lenient(next);
+      cs.reinitialize(next, context);
+      managed.refreshed(failing);
       forgetShares(cs.getRootQueue());
       result = "accepted";
     } catch (Exception e) {
