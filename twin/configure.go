@@ -14,7 +14,7 @@ type tree struct {
 	props   map[string]string
 	leaves  []string
 	shape   map[string][]string // children by parent
-	managed string              // the parent with auto-create-child-queue, if any
+	managed []string            // the parents with auto-create-child-queue
 	// weighted says for each parent whether its children have weights. A refresh does not change
 	// that, because YARN keeps old weights if a refresh replaces them by percentages.
 	weighted map[string]bool
@@ -60,8 +60,8 @@ func (g *generator) shape(path string, depth int) {
 	for i := range n {
 		child := path + "." + g.prefixOfNames(path) + string(rune('a'+i))
 		g.queues.shape[path] = append(g.queues.shape[path], child)
-		if g.with["managed"] && path == "root" && i > 0 && i == n-1 {
-			g.queues.managed = child
+		if g.with["managed"] && i > 0 && (path == "root" && i == n-1 || g.chance(30)) {
+			g.queues.managed = append(g.queues.managed, child)
 			continue
 		}
 		if g.with["queues"] && depth < 3 && g.chance(30) {
@@ -236,7 +236,7 @@ func (g *generator) queue(props map[string]string, path string, memory, vcores i
 		g.divide(props, path, memory, vcores, absolute)
 		return
 	}
-	if path == g.queues.managed {
+	if slices.Contains(g.queues.managed, path) {
 		g.managing(props, key)
 		return
 	}

@@ -1,9 +1,6 @@
 package twin
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"rmd/scheduler/capacity"
@@ -44,23 +41,22 @@ func (g *generator) managing(props map[string]string, key string) {
 
 // someLeafToSubmit returns a leaf, or the path of one below a parent that creates leaves.
 func (g *generator) someLeafToSubmit() string {
-	if m := g.queues.managed; m != "" && g.chance(60) {
+	if len(g.queues.managed) > 0 && g.chance(60) {
+		m := pick(g, g.queues.managed)
 		return m + "." + g.prefixOfNames(m) + pick(g, []string{"v", "w", "x", "y"})
 	}
 	return g.someLeaf()
 }
 
-// ruleOfManaged returns a placement rule for rmd that leads to the leaf below the managed parent
-// that an application has as its name. On the Java side, the result of such a rule is an argument.
+// ruleOfManaged returns a placement rule for rmd that leads to the leaf below a managed parent whose
+// path an application has as its name. On the Java side, the result of such a rule is an argument.
 func (p *Planner) ruleOfManaged() []input.Property {
-	for _, name := range slices.Sorted(maps.Keys(p.props)) {
-		path, ok := strings.CutSuffix(strings.TrimPrefix(name, prefix), manages)
-		if !ok {
-			continue
+	for name := range p.props {
+		if strings.HasSuffix(name, manages) {
+			return []input.Property{{Name: capacity.RulesFormatKey, Value: "json"}, {Name: capacity.RulesKey,
+				Value: `{"rules":[{"type":"user","matches":"*","policy":"custom","customPlacement":"%application",` +
+					`"create":true,"fallbackResult":"skip"}]}`}}
 		}
-		rule := fmt.Sprintf(`{"rules":[{"type":"user","matches":"*","policy":"custom","customPlacement":"%s.%%application",`+
-			`"create":true,"fallbackResult":"skip"}]}`, path)
-		return []input.Property{{Name: capacity.RulesFormatKey, Value: "json"}, {Name: capacity.RulesKey, Value: rule}}
 	}
 	return nil
 }
@@ -70,6 +66,6 @@ func (p *Planner) ruleOfManaged() []input.Property {
 func (p *Planner) placedByRule(in *input.SubmitApplication) {
 	cfg := p.p.Config()
 	if i, err := cfg.Lookup(yarn.ParentQueue(in.Queue)); err == nil && cfg.Queues[i].ChildrenBy() == capacity.Legacy {
-		in.Queue, in.Name = "default", yarn.QueueName(in.Queue)
+		in.Queue, in.Name = "default", in.Queue
 	}
 }
