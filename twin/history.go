@@ -35,9 +35,9 @@ import (
 //	preempt                         what YARN's preemption would end; nothing changes
 //	label NAME [shared]             the cluster has a label; shared: it is not exclusive
 //	unlabel NAME                    the label is removed
-//	relabel HOST=[LABEL]…           hosts have labels, or none
+//	relabel HOST[:PORT]=[LABEL]…    hosts, or single NodeManagers there, have labels, or none
 //
-// HOST is a host or, for a second NodeManager there, HOST:PORT. SIZE is memory in MiB, vcores and
+// HOST is a host or, for a second NodeManager there, HOST:PORT. The port of the first is 1. SIZE is memory in MiB, vcores and
 // further kinds, separated by commas. KEY is priority.allocation id. A container C is named by its
 // application and by the order in which the application received its containers: 3.2.
 type History struct {

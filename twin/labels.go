@@ -112,12 +112,17 @@ func (g *generator) changeLabel() error {
 	return g.addLabel(label)
 }
 
-// relabel gives hosts other labels.
+// relabel gives hosts, or single NodeManagers, other labels.
 func (g *generator) relabel() error {
 	words := ""
 	for range g.between(1, 2) {
-		if host := nodeID(pick(g, g.hosts)).Host; !strings.Contains(words, host) {
-			words += fmt.Sprintf(" %s=%s", host, pick(g, []string{"", "x", "y", "y", "z"}))
+		id := nodeID(pick(g, g.hosts))
+		name := id.Host
+		if g.with["ports"] && g.chance(40) {
+			name = fmt.Sprintf("%s:%d", id.Host, id.Port)
+		}
+		if !strings.Contains(words, name+"=") {
+			words += fmt.Sprintf(" %s=%s", name, pick(g, []string{"", "x", "y", "y", "z"}))
 		}
 	}
 	return g.step("relabel%s", words)

@@ -250,7 +250,7 @@ func (p *Planner) act(s Step) (result string) {
 	return ""
 }
 
-// label changes labels, or those of hosts.
+// label changes labels, or those of hosts and NodeManagers.
 func (p *Planner) label(s Step) (result string) {
 	switch name := word(s, 1); s[0] {
 	case "label":
@@ -265,8 +265,11 @@ func (p *Planner) label(s Step) (result string) {
 	default:
 		in := &input.LabelNodes{}
 		for _, w := range s[1:] {
-			host, label, _ := strings.Cut(w, "=")
-			n := input.LabelledNode{ID: yarn.NodeID{Host: host}}
+			name, label, _ := strings.Cut(w, "=")
+			n := input.LabelledNode{ID: nodeID(name)}
+			if !strings.Contains(name, ":") { // a host, with all its NodeManagers
+				n.ID.Port = 0
+			}
 			if label != "" {
 				n.Labels = []string{label}
 			}

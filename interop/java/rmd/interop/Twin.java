@@ -444,11 +444,12 @@ public final class Twin {
         result = labels.add(w);
         break;
       case "unlabel":
-        unlabel(w[1]);
+        result = labels.remove(w[1]);
+        relabelled();
         break;
       case "relabel":
-        result = labels.replace(w);
-        announceLabels();
+        result = labels.replace(w, this::intended);
+        relabelled();
         break;
       default:
         throw new IllegalArgumentException("no step " + w[0]);
@@ -593,25 +594,22 @@ public final class Twin {
   }
 
   /**
-   * unlabel removes a label. YARN then announces the labels of all nodes, which kills all
-   * reservations.
+   * relabelled announces labels that have changed, which kills the reservations on all nodes that are
+   * named then. rmd keeps one on a node whose label stays.
    */
-  private void unlabel(String name) throws IllegalAccessException {
+  private void relabelled() throws IllegalAccessException {
     Map<SchedulerNode, RMContainer> kept = new HashMap<>();
     for (TwinContext.Node n : nodes.values()) {
       SchedulerNode node = cs.getNode(n.id);
-      if (node.getReservedContainer() != null && !node.getPartition().equals(name)) {
+      if (node.getReservedContainer() != null && context.announces(n.id) && labels.stays(node)) {
+        intended("label stays");
         kept.put(node, node.getReservedContainer());
         RESERVED_ON.set(node, null);
       }
     }
-    result = labels.remove(name);
     announceLabels();
     for (Map.Entry<SchedulerNode, RMContainer> e : kept.entrySet()) {
       RESERVED_ON.set(e.getKey(), e.getValue());
-    }
-    if (result.equals("accepted") && !kept.isEmpty()) {
-      intended("label removed");
     }
   }
 

@@ -84,7 +84,7 @@ final class TwinContext extends RMContextImpl {
     setConfigurationProvider(new NoFiles());
     setYarnConfiguration(conf);
     setScheduler(scheduler);
-    RMNodeLabelsManager labels = new RMNodeLabelsManager();
+    RMNodeLabelsManager labels = new TwinLabelsManager();
     labels.init(conf);
     labels.setRMContext(this);
     setNodeLabelManager(labels);
@@ -129,6 +129,12 @@ final class TwinContext extends RMContextImpl {
   @Override
   public ContainerAllocationExpirer getContainerAllocationExpirer() {
     return expirer;
+  }
+
+  /** announces returns whether the labels of a node wait for later. */
+  boolean announces(NodeId id) {
+    return news.stream().anyMatch(e -> e instanceof NodeLabelsUpdateSchedulerEvent
+        && ((NodeLabelsUpdateSchedulerEvent) e).getUpdatedNodeToLabels().containsKey(id));
   }
 
   /**

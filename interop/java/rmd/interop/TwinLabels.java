@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import org.apache.hadoop.yarn.api.records.ApplicationSubmissionContext;
 import org.apache.hadoop.yarn.api.records.NodeId;
 import org.apache.hadoop.yarn.api.records.NodeLabel;
@@ -19,6 +20,7 @@ import org.apache.hadoop.yarn.exceptions.YarnException;
 import org.apache.hadoop.yarn.server.resourcemanager.RMAppManager;
 import org.apache.hadoop.yarn.server.resourcemanager.RMServerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.nodelabels.RMNodeLabelsManager;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 
@@ -26,14 +28,14 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 final class TwinLabels {
   static final String NONE = RMNodeLabelsManager.NO_LABEL;
   private final TwinContext context;
-  private final RMNodeLabelsManager manager;
+  private final TwinLabelsManager manager;
   private final RMAppManager submissions;
   /** known has all labels of the history so far, including removed ones. */
   final Collection<String> known = new TreeSet<>();
 
   TwinLabels(TwinContext context) {
     this.context = context;
-    this.manager = context.getNodeLabelManager();
+    this.manager = (TwinLabelsManager) context.getNodeLabelManager();
     this.submissions = new RMAppManager(context, context.scheduler, null, null, context.getYarnConfiguration());
   }
 
@@ -47,14 +49,26 @@ final class TwinLabels {
     return accepted(() -> manager.removeFromClusterNodeLabels(List.of(name)));
   }
 
-  /** replace executes the step "relabel HOST=[LABEL]…". */
-  String replace(String[] w) {
+  /** replace executes the step "relabel HOST[:PORT]=[LABEL]…". Without a port it labels all NodeManagers of the host. */
+  String replace(String[] w, Consumer<String> intended) {
     Map<NodeId, Set<String>> labels = new HashMap<>();
     for (int i = 1; i < w.length; i++) {
       String[] p = w[i].split("=", 2);
-      labels.put(NodeId.newInstance(p[0], 0), p[1].isEmpty() ? Collections.emptySet() : Set.of(p[1]));
+      String[] at = p[0].split(":");
+      labels.put(NodeId.newInstance(at[0], at.length > 1 ? Integer.parseInt(at[1]) : 0), p[1].isEmpty() ? Collections.emptySet() : Set.of(p[1]));
     }
-    return accepted(() -> manager.replaceLabelsOnNode(labels));
+    Map<NodeId, Set<String>> full = manager.inFull(labels);
+    if (full.size() < labels.size()) {
+      intended.accept("label stays");
+    } else if (!full.equals(labels)) {
+      intended.accept("host and NodeManager labelled");
+    }
+    return accepted(() -> manager.replaceLabelsOnNode(full));
+  }
+
+  /** stays returns whether a node has the labels that the scheduler knows. */
+  boolean stays(SchedulerNode node) {
+    return manager.getLabelsOnNode(node.getNodeID()).equals(node.getLabels());
   }
 
   /** shared returns whether there is a label that is not exclusive. */
