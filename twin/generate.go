@@ -76,9 +76,6 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 			delete(g.with, "refresh")
 		}
 	}
-	if g.with["moves"] { // YARN keeps counting a moved application in its former parents
-		delete(g.with, "parallel")
-	}
 	err := g.guard(g.run)
 	return g.h, g.out, err
 }
@@ -178,6 +175,9 @@ func (g *generator) action() error {
 		{2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
 		{20, "preemption", func() error { return g.step("preempt") }},
+	}
+	if g.with["parallel"] { // a move meets a limit only in a full queue
+		choices = append(choices, choice{8, "moves", g.move}, choice{4, "moves", g.submit})
 	}
 	total := 0
 	for _, c := range choices {

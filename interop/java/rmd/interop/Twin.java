@@ -68,6 +68,7 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Capacity
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.ManagedParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.QueuePath;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.TwinParallel;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.PendingAsk;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.AppAddedSchedulerEvent;
@@ -1352,6 +1353,7 @@ public final class Twin {
     moving = s;
     movesTo = leaf;
     staysActive = from.getApplications().contains(s);
+    TwinParked.ends(s);
     try {
       if (staysActive) {
         moveActive(a, s, from, leaf);
@@ -1361,6 +1363,7 @@ public final class Twin {
     } finally {
       moving = null;
     }
+    TwinParked.moved(cs, s, from, this::intended);
   }
 
   private void moveActive(TwinContext.App a, FiCaSchedulerApp s, AbstractLeafQueue from, AbstractLeafQueue leaf) throws YarnException {
@@ -1556,8 +1559,13 @@ public final class Twin {
       }
       applications(cs.getQueue(queue));
       cs.preValidateMoveApplication(a.id, queue);
+      if (!TwinParallel.mayMove(cs.getApplicationAttempt(a.attempt.id), cs.getQueue(queue))) {
+        intended("parallel after a move");
+        throw new YarnException("the queue runs its maximum of applications");
+      }
       moveNow(a, queue);
       a.queue = queue;
+      askForMasters(null);
       reorder(a);
       result = "accepted";
     } catch (YarnException e) {

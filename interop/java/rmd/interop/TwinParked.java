@@ -9,6 +9,7 @@ import org.apache.hadoop.yarn.api.records.ApplicationAttemptId;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSMaxRunningAppsEnforcer;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.TwinParallel;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 
 /**
@@ -45,6 +46,26 @@ final class TwinParked {
   static void ends(FiCaSchedulerApp s) {
     if (!s.isRunnable()) {
       ((AbstractLeafQueue) s.getQueue()).getUsersManager().getUserAndAddIfAbsent(s.getUser()).submitApplication();
+    }
+  }
+
+  /**
+   * moved counts an application that has moved in its present queues, and makes those runnable for which
+   * there is room now.
+   */
+  static void moved(CapacityScheduler cs, FiCaSchedulerApp s, AbstractLeafQueue from, Consumer<String> intended) {
+    TwinParallel.moved(s, from);
+    try {
+      if (!s.isRunnable()) {
+        ofLeaf(s).sort(SUBMITTED);
+      }
+      int before = ofUsers(cs).size();
+      ((CSMaxRunningAppsEnforcer) ENFORCER.get(cs)).updateRunnabilityOnReload();
+      if (ofUsers(cs).size() < before) {
+        intended.accept("parallel after a move");
+      }
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
     }
   }
 
