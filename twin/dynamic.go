@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"rmd/scheduler/capacity"
 )
 
 const creates = ".auto-queue-creation-v2.enabled"
@@ -18,6 +20,7 @@ func (g *generator) growing(props map[string]string, path string, absolute bool)
 	}
 	key := prefix + path
 	props[key+creates] = "true"
+	props[capacity.ExpirationKey] = "1" // so that a queue that is empty before a step may expire in it
 	some := func(percent int, name string, values ...string) {
 		if g.chance(percent) {
 			props[key+".auto-queue-creation-v2."+name] = pick(g, values)
@@ -27,9 +30,13 @@ func (g *generator) growing(props map[string]string, path string, absolute bool)
 	some(40, "leaf-template.capacity", "2w", "5w")
 	some(30, "parent-template.capacity", "3w")
 	some(40, "leaf-template.user-limit-factor", "1", "2", "20")
+	if g.with["limits"] && !g.with["unmanaged"] {
+		some(50, "leaf-template.maximum-am-resource-percent", "0.125", "0.25", "0.5")
+	}
 	if !g.with["keep"] { // see "order of an attempt with kept containers" on the differences page
 		some(20, "leaf-template.ordering-policy", "fair")
 	}
+	some(20, "template.auto-queue-creation-v2.queue-auto-removal.enable", "false")
 	some(20, "max-queues", "1", "2")
 	some(20, "maximum-queue-depth", "1", "3")
 }

@@ -172,6 +172,7 @@ func (g *generator) action() error {
 		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {2, "drains", g.drain},
 		{3, "restarts", g.restart}, {3, "sizes", g.resizeNode},
 		{6, "managed", func() error { return g.step("manage") }}, {4, "managed", g.submit}, {3, "managed", g.finish},
+		{4, "dynamic", func() error { return g.step("expire") }},
 		{2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},
 		{20, "preemption", func() error { return g.step("preempt") }},

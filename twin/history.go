@@ -31,6 +31,7 @@ import (
 //	move APP QUEUE
 //	priority APP PRIORITY
 //	manage                          leaves below a managed parent become active or inactive
+//	expire                          queues that submissions have created are removed if nothing is in them
 //	refresh                         the queues are configured again
 //	preempt                         what YARN's preemption would end; nothing changes
 //	label NAME [shared]             the cluster has a label; shared: it is not exclusive

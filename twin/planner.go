@@ -240,6 +240,8 @@ func (p *Planner) act(s Step) (result string) {
 		}
 	case "manage":
 		p.must(&input.ManageQueues{})
+	case "expire":
+		p.must(&input.RemoveIdleQueues{})
 	case "refresh":
 		return accepted(p.plan(&input.SetQueues{Properties: p.properties()}))
 	case "label", "unlabel", "relabel":

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"rmd/fsm/event"
 	"rmd/fsm/state"
 	"rmd/scheduler"
@@ -28,8 +30,8 @@ func (dq dynamicQueues) create(to destination) int {
 	return to.leaf
 }
 
-// activateBelow looks at the AM limits of all leaves below a queue that has a new child, as YARN does:
-// they have changed, and one may have been lifted before.
+// activateBelow looks at the AM limits of all leaves below a queue that has got or lost a child, as YARN
+// does: they have changed, and one may have been lifted before.
 func (dq dynamicQueues) activateBelow(parent int32) {
 	for i := range dq.sched.Queues {
 		if leaf := int32(i); len(dq.sched.Queues[i].Pending) > 0 && dq.sched.Holds(parent, leaf) {
@@ -70,5 +72,20 @@ func (dq dynamicQueues) removeIdle(in *input.RemoveIdleQueues) input.Reply {
 	if len(e.Paths) > 0 {
 		dq.sched.Emit(e)
 	}
+	dq.activateBeside(e.Paths)
 	return in.NewReply()
+}
+
+// activateBeside lets applications become active below the parents of queues that were removed.
+func (dq dynamicQueues) activateBeside(removed []string) {
+	parents := make([]string, 0, len(removed))
+	for _, path := range removed {
+		parents = append(parents, yarn.ParentQueue(path))
+	}
+	slices.Sort(parents)
+	for _, path := range slices.Compact(parents) {
+		if i, err := dq.sched.Config.Lookup(path); err == nil {
+			dq.activateBelow(int32(i))
+		}
+	}
 }

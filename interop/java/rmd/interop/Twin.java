@@ -59,11 +59,14 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerApplicat
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerDynamicEditException;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerUtils;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue.CapacityConfigType;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractParentQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AutoCreatedQueueDeletionPolicy;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSAssignment;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueueUsageTracker;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.ManagedParentQueue;
@@ -437,6 +440,9 @@ public final class Twin {
         break;
       case "manage":
         managed.manage();
+        break;
+      case "expire":
+        expire();
         break;
       case "refresh":
         refresh();
@@ -851,7 +857,7 @@ public final class Twin {
 
   /** created has the queues that submissions have created, in this order, without those below them. */
   final List<String> created = new ArrayList<>();
-  boolean creates; // a submission is creating queues
+  boolean creates; // a submission is creating queues, or queues expire
 
   /**
    * create creates the queue of a submission as YARN does, if it may, and returns the highest new
@@ -944,6 +950,23 @@ public final class Twin {
       leaf.setMaxApplicationsPerUser(factor < 0 ? most : Math.min(most, (int) (most * (leaf.getUserLimit() / 100) * factor)));
     }
   }
+
+  /**
+   * expire removes the queues that submissions have created and that are empty, as if all were old. The
+   * policy finds them when it begins, and again in its first run.
+   */
+  private void expire() throws IllegalAccessException {
+    for (CSQueue q : cs.getCapacitySchedulerQueueManager().getQueues().values()) {
+      ((CSQueueUsageTracker) USAGE.get(q)).setLastSubmittedTimestamp(Long.MIN_VALUE / 2);
+    }
+    AutoCreatedQueueDeletionPolicy policy = new AutoCreatedQueueDeletionPolicy();
+    policy.init(conf, context, cs);
+    creates = true;
+    policy.editSchedule();
+    creates = false;
+  }
+
+  private static final Field USAGE = field(AbstractCSQueue.class, "usageTracker");
 
   private void remove(CSQueue q) {
     if (managed.remove(q)) {
