@@ -1598,16 +1598,18 @@ public final class Twin {
 
   /**
    * askedNow makes an application move with the labels that it and its AM request now. In YARN
-   * every label counts that it ever requested.
+   * every label counts that it ever requested. A parked application requests its AM already in YARN.
    */
   private void askedNow(TwinContext.App a, FiCaSchedulerApp s) {
     Set<String> now = new HashSet<>();
-    if (a.am != null && a.am.get(0).getNodeLabelExpression() != null) {
-      now.add(a.am.get(0).getNodeLabelExpression());
-    }
     s.getAppSchedulingInfo().getSchedulerKeys().forEach(k -> now.add(s.getAppPlacementAllocator(k).getPrimaryRequestedNodePartition()));
     now.add(TwinLabels.NONE);
-    if (s.getAppSchedulingInfo().getRequestedPartitions().retainAll(now)) {
+    Set<String> requested = s.getAppSchedulingInfo().getRequestedPartitions();
+    if (a.am != null && a.am.get(0).getNodeLabelExpression() != null) {
+      now.add(a.am.get(0).getNodeLabelExpression());
+      requested.add(a.am.get(0).getNodeLabelExpression());
+    }
+    if (requested.retainAll(now)) {
       intended("labels asked for now");
     }
   }
