@@ -13,6 +13,7 @@ const manages = ".auto-create-child-queue.enabled"
 // managing makes a queue a managed parent, whose leaves submissions create.
 func (g *generator) managing(props map[string]string, key string) {
 	props[key+manages] = "true"
+	props[capacity.ExpirationKey] = "1" // see growing
 	props[key+".leaf-queue-template.capacity"] = pick(g, []string{"50", "25", "37.5", "62.5", "100"})
 	some := func(percent int, name string, values ...string) {
 		if g.chance(percent) {

@@ -955,7 +955,7 @@ public final class Twin {
    * expire removes the queues that submissions have created and that are empty, as if all were old. The
    * policy finds them when it begins, and again in its first run.
    */
-  private void expire() throws IllegalAccessException {
+  private void expire() throws ReflectiveOperationException {
     for (CSQueue q : cs.getCapacitySchedulerQueueManager().getQueues().values()) {
       ((CSQueueUsageTracker) USAGE.get(q)).setLastSubmittedTimestamp(Long.MIN_VALUE / 2);
     }
@@ -963,6 +963,7 @@ public final class Twin {
     policy.init(conf, context, cs);
     creates = true;
     policy.editSchedule();
+    managed.expire();
     creates = false;
   }
 

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.server.resourcemanager.placement.ApplicationPlacementContext;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerDynamicEditException;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractAutoCreatedLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
@@ -174,5 +175,16 @@ final class TwinManaged {
       throw new IllegalStateException(e);
     }
     return true;
+  }
+
+  /** expire removes the leaves of managed parents that are empty, which YARN keeps until a restart. */
+  void expire() {
+    for (CSQueue q : new ArrayList<>(twin.cs.getCapacitySchedulerQueueManager().getQueues().values())) {
+      if (q instanceof AutoCreatedLeafQueue && q.getNumApplications() == 0 && remove(q)) {
+        twin.intended("managed parents: idle leaves");
+        ResourceLimits cluster = new ResourceLimits(twin.cs.getClusterResource());
+        twin.cs.getRootQueue().updateClusterResource(cluster.getLimit(), cluster);
+      }
+    }
   }
 }
