@@ -112,5 +112,9 @@ final class TwinRestart {
     waiting.forEach(twin.cs.getNode(n.id)::allocateContainer);
     twin.announceLabels();
     Twin.RESERVED_ON.set(twin.cs.getNode(n.id), held);
+    ContainerId grows = held == null ? null : held.getReservedSchedulerKey().getContainerToUpdate();
+    if (grows != null && waiting.stream().noneMatch(c -> c.getContainerId().equals(grows))) {
+      twin.cancel("increase of an ended container", held);
+    }
   }
 }
