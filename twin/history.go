@@ -38,9 +38,10 @@ import (
 //	unlabel NAME                    the label is removed
 //	relabel HOST[:PORT]=[LABEL]…    hosts, or single NodeManagers there, have labels, or none
 //
-// HOST is a host or, for a second NodeManager there, HOST:PORT. The port of the first is 1. SIZE is memory in MiB, vcores and
-// further kinds, separated by commas. KEY is priority.allocation id. A container C is named by its
-// application and by the order in which the application received its containers: 3.2.
+// HOST is a host or, for a second NodeManager there, HOST:PORT. The port of the first is 1. SIZE is
+// memory in MiB, vcores and further kinds, separated by commas. KEY is priority.allocation id. A
+// container C is named by its application and by the order in which the application received its
+// containers: 3.2.
 type History struct {
 	Name  string
 	Steps []Step

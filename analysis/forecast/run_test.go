@@ -455,7 +455,8 @@ func BenchmarkForecast(b *testing.B) {
 	}{{"refresh", asks, RefreshOptions(), time.Second, "false"},
 		{"answer", one, DefaultOptions(), 100 * time.Millisecond, "false"},
 		{"preemption", one, DefaultOptions(), 100 * time.Millisecond, "true"}} {
-		c.do(&input.SetQueues{Properties: append(set.Properties, input.Property{Name: enablePreemption, Value: x.preemption})})
+		c.do(&input.SetQueues{Properties: append(set.Properties,
+			input.Property{Name: enablePreemption, Value: x.preemption})})
 		b.Run(x.name, func(b *testing.B) {
 			runs, before := 0, growth.ProcessorTime()
 			for b.Loop() {
