@@ -24,9 +24,6 @@ func GenerateQuiet(seed uint64) (*History, []Observation, error) {
 	for _, f := range quietFamilies {
 		g.with[f] = g.chance(55)
 	}
-	if g.with["moves"] {
-		g.with["parallel"] = false
-	}
 	if g.with["managed"] {
 		g.with["queues"] = true
 	}
