@@ -1139,6 +1139,12 @@ public final class Twin {
     return c != null && c.getState() != RMContainerState.ALLOCATED;
   }
 
+  /** lookAtLimits activates the applications that the limits of AMs allow now, where only rmd does. */
+  void lookAtLimits() {
+    Resource cluster = cs.getClusterResource();
+    cs.getRootQueue().updateClusterResource(cluster, new ResourceLimits(cluster));
+  }
+
   /** cancel ends a reservation that rmd ends but YARN would keep. */
   void cancel(String name, RMContainer held) {
     intended.add(name);

@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.server.resourcemanager.placement.ApplicationPlacementContext;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerDynamicEditException;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractAutoCreatedLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractLeafQueue;
@@ -182,8 +181,7 @@ final class TwinManaged {
     for (CSQueue q : new ArrayList<>(twin.cs.getCapacitySchedulerQueueManager().getQueues().values())) {
       if (q instanceof AutoCreatedLeafQueue && q.getNumApplications() == 0 && remove(q)) {
         twin.intended("managed parents: idle leaves");
-        ResourceLimits cluster = new ResourceLimits(twin.cs.getClusterResource());
-        twin.cs.getRootQueue().updateClusterResource(cluster.getLimit(), cluster);
+        twin.lookAtLimits();
       }
     }
   }

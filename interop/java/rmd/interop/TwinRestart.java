@@ -8,7 +8,6 @@ import org.apache.hadoop.yarn.api.records.ContainerState;
 import org.apache.hadoop.yarn.api.records.ContainerStatus;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.ResourceLimits;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeAddedSchedulerEvent;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.event.NodeRemovedSchedulerEvent;
@@ -53,7 +52,7 @@ final class TwinRestart {
         twin.intended("allocated just before a drain");
       }
       twin.drainEnds(n, w[1]);
-      limits();
+      twin.lookAtLimits();
     } else if (lost || runs.isEmpty() && n.completed.isEmpty()) {
       addedAgain(n, total);
     } else {
@@ -61,15 +60,9 @@ final class TwinRestart {
         twin.resize(n, total);
       }
       reports(n, List.of());
-      limits();
+      twin.lookAtLimits();
     }
     twin.apps.values().forEach(twin::reorder);
-  }
-
-  /** limits looks at the limits of AMs after a registration, as rmd does. */
-  private void limits() {
-    Resource cluster = twin.cs.getClusterResource();
-    twin.cs.getRootQueue().updateClusterResource(cluster, new ResourceLimits(cluster));
   }
 
   /**
