@@ -287,6 +287,7 @@ public final class Twin {
     QueueMetrics.clearQueueMetrics(); // static; a pass reads a parent's reserved resources from them
     context = new TwinContext(conf);
     cs = context.scheduler;
+    TwinNodes.order(cs);
     labels = new TwinLabels(context);
     pass.watch(cs.getRootQueue());
   }
