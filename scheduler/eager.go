@@ -8,30 +8,67 @@ import (
 	"rmd/yarn"
 )
 
-// Bounds on the additional passes that one input may cause. The rest waits for heartbeats.
+// Bounds on the additional passes that one input may cause.
 const (
-	eagerGrants = 128 // passes with an allocation or reservation
-	eagerMisses = 8   // passes without one
+	eagerGrants = 128 // passes with an allocation or reservation; the next inputs go on with the rest
+	eagerMisses = 8   // passes without one; the rest waits for heartbeats
 )
 
+// eagerWork is what eager passes have to look at. It outlives an input that reaches eagerGrants: an
+// application may ask for thousands of containers at once, and heartbeats would give it one each. A
+// leader that begins knows nothing of it.
+type eagerWork struct {
+	freed  []state.NodeSlot // nodes with freed room
+	asking []state.AppSlot  // applications with new asks
+	grants int              // that are left of eagerGrants in this input
+}
+
 // AsksMore records that an application has a new ask, for RunEagerPasses.
-func (s *Scheduler) AsksMore(slot state.AppSlot) {
-	if s.eager && !slices.Contains(s.asking, slot) {
-		s.asking = append(s.asking, slot)
+func (w *eagerWork) AsksMore(slot state.AppSlot) {
+	if !slices.Contains(w.asking, slot) {
+		w.asking = append(w.asking, slot)
 	}
 }
 
 // NodeFreed records that a node has more room, for RunEagerPasses.
-func (s *Scheduler) NodeFreed(node state.NodeSlot) { s.freed = append(s.freed, node) }
+func (w *eagerWork) NodeFreed(node state.NodeSlot) { w.freed = append(w.freed, node) }
 
-// RunEagerPasses runs the passes that an input has made useful: on the nodes with freed room, and
-// on nodes with room for the new asks. Without eager mode it does nothing.
+// takeWork returns the work, each node and application once, and forgets it.
+func (w *eagerWork) takeWork() (taken eagerWork) {
+	taken = eagerWork{freed: slices.Clone(w.freed), asking: slices.Clone(w.asking)}
+	slices.Sort(taken.freed)
+	taken.freed = slices.Compact(taken.freed)
+	w.forgetWork()
+	return taken
+}
+
+// giveBack adds the rest of work that was taken, before what is new since then.
+func (w *eagerWork) giveBack(rest eagerWork) {
+	newer := w.asking
+	w.freed, w.asking = append(w.freed, rest.freed...), rest.asking
+	for _, app := range newer {
+		w.AsksMore(app)
+	}
+}
+
+func (w *eagerWork) forgetWork() { w.freed, w.asking = w.freed[:0], w.asking[:0] }
+
+func (w *eagerWork) noWork() bool { return len(w.freed) == 0 && len(w.asking) == 0 }
+
+// GoOnLike takes over what eager passes of another scheduler, with an equal state, have left.
+func (s *Scheduler) GoOnLike(other *Scheduler) {
+	s.freed, s.asking = slices.Clone(other.freed), slices.Clone(other.asking)
+}
+
+// RunEagerPasses runs the passes that an input has made useful, and those that earlier inputs have
+// left: on the nodes with freed room, and on nodes with room for the new asks. Without eager mode it
+// does nothing.
 func (s *Scheduler) RunEagerPasses() {
 	if !s.eager {
-		s.freed, s.asking = s.freed[:0], s.asking[:0]
+		s.forgetWork()
 		return
 	}
-	r := eagerRun{Scheduler: s, grants: eagerGrants, misses: eagerMisses}
+	r := eagerRun{Scheduler: s, misses: eagerMisses}
 	r.preferOthers()
 	r.run()
 }
@@ -39,28 +76,52 @@ func (s *Scheduler) RunEagerPasses() {
 // eagerRun is the additional passes of one input.
 type eagerRun struct {
 	*Scheduler
-	grants, misses int         // that are left of the bounds
-	prefer         *preference // of the passes
+	misses int         // that are left of eagerMisses
+	prefer *preference // of the passes
 }
 
 func (r *eagerRun) spent() bool { return r.grants <= 0 || r.misses <= 0 }
 
 // run runs passes until nothing is left to do or a bound is reached.
 func (r *eagerRun) run() {
-	for len(r.freed) > 0 || len(r.asking) > 0 {
-		freed, asking := slices.Clone(r.freed), slices.Clone(r.asking)
-		r.freed, r.asking = r.freed[:0], r.asking[:0]
-		slices.Sort(freed)
-		for _, n := range slices.Compact(freed) {
-			r.pass(n)
-		}
-		for _, a := range asking {
-			r.servePending(a)
+	for !r.noWork() {
+		work := r.takeWork()
+		work.freed = unserved(r, work.freed, r.fill)
+		work.asking = unserved(r, work.asking, r.servePending)
+		if r.grants <= 0 {
+			r.giveBack(work)
+			return
 		}
 		if r.spent() {
-			r.freed, r.asking = r.freed[:0], r.asking[:0]
+			r.forgetWork()
 		}
 	}
+}
+
+// unserved calls serve for each of a list until a bound is reached. It returns the rest, which begins
+// with the last one that was served, because serve may not have come to its end.
+func unserved[T any](r *eagerRun, list []T, serve func(T)) []T {
+	for i, x := range list {
+		if !r.spent() {
+			serve(x)
+		}
+		if r.spent() {
+			return list[i:]
+		}
+	}
+	return nil
+}
+
+// fill runs passes on a node until one allocates and reserves nothing. This last one is a miss only if
+// it is the first.
+func (r *eagerRun) fill(node state.NodeSlot) {
+	if !r.pass(node) {
+		return
+	}
+	misses := r.misses
+	for r.pass(node) {
+	}
+	r.misses = misses
 }
 
 // pass runs eagerPass within the bounds.

@@ -13,6 +13,7 @@ import (
 // is an event, which it applies to this state. It is not safe for concurrent use.
 type Scheduler struct {
 	rules
+	eagerWork
 	eager bool // also run passes between node heartbeats
 
 	now      int64
@@ -20,8 +21,6 @@ type Scheduler struct {
 	decided  decision // of the newest pass, kept here so that passes allocate no memory for it
 	events   []event.Event
 	changes  []change.Change
-	freed    []state.NodeSlot      // nodes on which this input has freed room
-	asking   []state.AppSlot       // applications with new asks
 	recalled []state.ContainerSlot // containers that must end now because the room that they borrowed is needed
 	ends     []containerEnd        // scratch space of enoughAt
 	ranks    []nodeRank            // scratch space of nodesFor
@@ -56,7 +55,7 @@ func (s *Scheduler) Fork() *Scheduler {
 func (s *Scheduler) Begin(now int64) {
 	s.now, s.advanced = max(now, s.State.Meta.NowMillis), false
 	s.events, s.changes = s.events[:0], s.changes[:0]
-	s.freed, s.asking, s.recalled, s.gangsCompared = s.freed[:0], s.asking[:0], nil, 0
+	s.recalled, s.gangsCompared, s.grants = nil, 0, eagerGrants
 }
 
 // Now returns the time of the current input, in Unix milliseconds.

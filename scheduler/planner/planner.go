@@ -94,6 +94,7 @@ func (p *Planner) Twin() (*Planner, error) {
 	q, err := New(p.st.Fork(), p.opt)
 	if err == nil {
 		q.attempts.windows, q.apps.ids = slices.Clone(p.attempts.windows), p.apps.ids
+		q.sched.GoOnLike(p.sched)
 	}
 	return q, err
 }
