@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rmd/fsm/state"
+	"rmd/fsm/state/change"
 	"rmd/scheduler/views"
 	"rmd/yarn"
 )
@@ -86,7 +87,7 @@ func (r *eagerRun) spent() bool { return r.grants <= 0 || r.misses <= 0 }
 func (r *eagerRun) run() {
 	for !r.noWork() {
 		work := r.takeWork()
-		work.freed = unserved(r, work.freed, r.fill)
+		work.freed = unserved(r, work.freed, r.offer)
 		work.asking = unserved(r, work.asking, r.servePending)
 		if r.grants <= 0 {
 			r.giveBack(work)
@@ -112,16 +113,16 @@ func unserved[T any](r *eagerRun, list []T, serve func(T)) []T {
 	return nil
 }
 
-// fill runs passes on a node until one allocates and reserves nothing. This last one is a miss only if
-// it is the first.
-func (r *eagerRun) fill(node state.NodeSlot) {
-	if !r.pass(node) {
-		return
+// offer runs a pass on a node with freed room. The application that gets a container there goes on with
+// its asks: the node may have room for more of them.
+func (r *eagerRun) offer(node state.NodeSlot) {
+	before := len(r.changes)
+	r.pass(node)
+	for _, c := range r.changes[before:] {
+		if c.Kind == change.ContainerStarted {
+			r.AsksMore(c.App)
+		}
 	}
-	misses := r.misses
-	for r.pass(node) {
-	}
-	r.misses = misses
 }
 
 // pass runs eagerPass within the bounds.

@@ -34,8 +34,8 @@ func TestNextInputsGoOn(t *testing.T) {
 	}
 }
 
-// TestFreedNodeIsFilled checks that the end of a large container makes room for many small ones at
-// once.
+// TestFreedNodeIsFilled checks that an application gets all of the room of a large container that
+// ends.
 func TestFreedNodeIsFilled(t *testing.T) {
 	h := newHouse(t, 1, false)
 	large, small := h.run(), h.run()
