@@ -67,6 +67,10 @@ type Config struct {
 	// Simulate lets AMs call only if there are containers for them. Without it, every waiting AM
 	// calls each time.
 	Granted func() uint64
+	// AskAfter returns how long an application waits before it asks for the containers of a group that it
+	// could ask for at a time since the start. Applications and groups are numbered from 1 and 0 in
+	// their order. nil: it does not wait.
+	AskAfter func(app, group int, at time.Duration) time.Duration
 	// Advance is called before Simulate moves its virtual time to to. A cluster with a virtual
 	// clock needs it.
 	Advance func(to time.Duration)

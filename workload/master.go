@@ -22,8 +22,8 @@ func (a *app) open() {
 		if g.left == 0 {
 			continue
 		}
-		if g.spec.Delay > 0 {
-			a.w.loop.after(time.Duration(a.w.scaled(g.spec.Delay)), func() {
+		if delay := a.delay(i); delay > 0 {
+			a.w.loop.after(delay, func() {
 				if a.phase != phaseEnded {
 					a.ask(i)
 					a.wake()
@@ -33,6 +33,15 @@ func (a *app) open() {
 		}
 		a.ask(i)
 	}
+}
+
+// delay returns how long the application waits before it asks for the containers of a group.
+func (a *app) delay(group int) time.Duration {
+	delay := time.Duration(a.w.scaled(a.groups[group].spec.Delay))
+	if f := a.w.cfg.AskAfter; f != nil {
+		delay += f(a.ordinal, group, time.Duration(a.w.loop.now)+delay)
+	}
+	return delay
 }
 
 // reopen marks all waiting containers to be requested again, because the cluster does not keep the

@@ -24,6 +24,7 @@ type nodeRun struct {
 	eager  bool
 	phases bool // each node calls at a random phase; otherwise all call in their order
 	keys   []capacity.Property
+	asksAs *nodeRun // applications ask when they ask in this row, or later if they cannot ask yet
 }
 
 // lendingMark marks rows with lendingKeys in the table.
@@ -32,10 +33,14 @@ const lendingMark = " +b"
 // lendingKeys are the reservations that delay other containers least.
 var lendingKeys = []capacity.Property{{Name: earliestKey, Value: "earliest"}, {Name: backfillKey, Value: "declared"}}
 
-// nodeRuns returns the rows: YARN's way, in which the node that calls is served, and each order
-// with the default reservations and with lendingKeys.
+// nodeRuns returns the rows: YARN's way, in which the node that calls is served, the default order with
+// asks at the times of YARN's way, and each order with the default reservations and with lendingKeys.
+//
+// Without the third row, waits compare different asks: an application whose AM starts sooner asks
+// sooner.
 func nodeRuns() []nodeRun {
-	all := []nodeRun{{name: "yarn, in order"}, {name: "yarn, random", phases: true}}
+	random := nodeRun{name: "yarn, random", phases: true}
+	all := []nodeRun{{name: "yarn, in order"}, random, {name: "auto, same asks", eager: true, asksAs: &random}}
 	for _, order := range capacity.NodeOrders() {
 		r := nodeRun{name: order, eager: true, keys: []capacity.Property{{Name: nodeOrderKey, Value: order}}}
 		lending := r
@@ -85,6 +90,18 @@ func fitsSome(nodes []trace.Node, g *trace.TaskGroup) bool {
 
 // choosing replays the trace with one row's rule.
 func (o Options) choosing(ctx context.Context, row nodeRun) (report.NodeOrderRun, error) {
+	if row.asksAs == nil {
+		return o.play(ctx, row, nil)
+	}
+	times := askTimes{}
+	if _, err := o.play(ctx, *row.asksAs, times.record); err != nil {
+		return report.NodeOrderRun{}, err
+	}
+	return o.play(ctx, row, times.wait)
+}
+
+// play replays the trace with one row's rule, and with askAfter as workload.Config.AskAfter.
+func (o Options) play(ctx context.Context, row nodeRun, askAfter askAfter) (report.NodeOrderRun, error) {
 	o.Scheduling = "heartbeat"
 	if row.eager {
 		o.Scheduling = "eager"
@@ -94,7 +111,7 @@ func (o Options) choosing(ctx context.Context, row nodeRun) (report.NodeOrderRun
 		return report.NodeOrderRun{}, err
 	}
 	m := newNodeMeter(b, o)
-	c.Round, c.Advance = b.endLeases, m.advance
+	c.Round, c.Advance, c.AskAfter = b.endLeases, m.advance, askAfter
 	if row.phases {
 		c.Phases = o.phases(c.Heartbeat)
 	}
@@ -103,6 +120,24 @@ func (o Options) choosing(ctx context.Context, row nodeRun) (report.NodeOrderRun
 		return report.NodeOrderRun{}, err
 	}
 	return m.summary(s), nil
+}
+
+// askAfter is the type of workload.Config.AskAfter.
+type askAfter = func(app, group int, at time.Duration) time.Duration
+
+// askTimes are the times at which applications have asked for the containers of their groups, by
+// application and group.
+type askTimes map[[2]int]time.Duration
+
+// record records a time, and lets the application ask at once.
+func (t askTimes) record(app, group int, at time.Duration) time.Duration {
+	t[[2]int{app, group}] = at
+	return 0
+}
+
+// wait lets the application wait for the recorded time.
+func (t askTimes) wait(app, group int, at time.Duration) time.Duration {
+	return max(0, t[[2]int{app, group}]-at)
 }
 
 // phaseStream separates the random numbers of phases from those of arrivals.
