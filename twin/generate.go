@@ -72,9 +72,6 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	}
 	if g.with["managed"] {
 		g.with["queues"] = true
-		if g.with["stops"] { // YARN decides about leaves again when it refuses a refresh
-			delete(g.with, "refresh")
-		}
 	}
 	err := g.guard(g.run)
 	return g.h, g.out, err

@@ -69,7 +69,6 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueueUsageTracker;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.ManagedParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.QueuePath;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.TwinParallel;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.PendingAsk;
@@ -1661,17 +1660,18 @@ public final class Twin {
     return cs.getConfiguration() == beforeRefresh;
   }
 
-  private void refresh() throws IllegalAccessException {
+  private void refresh() throws ReflectiveOperationException, SchedulerDynamicEditException {
     beforeRefresh = cs.getConfiguration();
+    Configuration next = new Configuration(conf);
+    TwinManagedRefresh leaves = new TwinManagedRefresh(this, managed, next);
     try {
       forgetAmounts(cs.getRootQueue(), new CapacitySchedulerConfiguration(conf, false));
-      Configuration next = new Configuration(conf);
-      List<ManagedParentQueue> failing = managed.lenient(next);
       cs.reinitialize(next, context);
-      managed.refreshed(failing);
+      leaves.accepted();
       forgetShares(cs.getRootQueue());
       result = "accepted";
     } catch (Exception e) {
+      leaves.refused();
       result = "refused";
     }
     beforeRefresh = null;

@@ -4,8 +4,6 @@ import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
-import java.util.List;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.yarn.server.resourcemanager.placement.ApplicationPlacementContext;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerDynamicEditException;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractAutoCreatedLeafQueue;
@@ -13,7 +11,6 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.Abstract
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AutoCreatedLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueueUtils;
-import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.ManagedParentQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.QueueCapacities;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.QueueManagementDynamicEditPolicy;
@@ -24,7 +21,6 @@ import org.apache.hadoop.yarn.util.resource.Resources;
 /** TwinManaged plays parents with auto-create-child-queue, and their leaves. */
 final class TwinManaged {
   private static final Field STATE = Twin.field(GuaranteedOrZeroCapacityOverTimePolicy.class, "parentQueueState");
-  private static final Field FAILS = Twin.field(ManagedParentQueue.class, "shouldFailAutoCreationWhenGuaranteedCapacityExceeded");
   private static final Method DEACTIVATE;
 
   static {
@@ -82,44 +78,7 @@ final class TwinManaged {
     }
   }
 
-  /**
-   * lenient removes fail-on-exceeding-parent-capacity from a configuration for a refresh, and returns
-   * where it was set. YARN refuses a refresh if the active leaves' shares of such a parent are together
-   * larger than the share that the parent has of its own parent.
-   */
-  List<ManagedParentQueue> lenient(Configuration next) {
-    List<ManagedParentQueue> failing = new ArrayList<>();
-    for (CSQueue q : twin.cs.getCapacitySchedulerQueueManager().getQueues().values()) {
-      if (!(q instanceof ManagedParentQueue) || !next.getBoolean(fails(q), false)) {
-        continue;
-      }
-      next.unset(fails(q));
-      failing.add((ManagedParentQueue) q);
-      float active = 0;
-      for (CSQueue leaf : q.getChildQueues()) {
-        active += leaf.getCapacity();
-      }
-      if (q.getCapacity() < active) {
-        twin.intended("managed parents: refresh");
-      }
-    }
-    return failing;
-  }
-
-  private static String fails(CSQueue q) {
-    return CapacitySchedulerConfiguration.PREFIX + q.getQueuePath() + ".auto-create-child-queue.fail-on-exceeding-parent-capacity";
-  }
-
-  /** refreshed sets again after a refresh what lenient has removed, and gives leaves the limits of now. */
-  void refreshed(List<ManagedParentQueue> failing) throws IllegalAccessException {
-    for (ManagedParentQueue q : failing) {
-      twin.cs.getConfiguration().setBoolean(fails(q), true);
-      FAILS.setBoolean(q, true);
-    }
-    limits(twin.cs.getRootQueue());
-  }
-
-  private static GuaranteedOrZeroCapacityOverTimePolicy policy(CSQueue parent) {
+  static GuaranteedOrZeroCapacityOverTimePolicy policy(CSQueue parent) {
     return (GuaranteedOrZeroCapacityOverTimePolicy) ((ManagedParentQueue) parent).getAutoCreatedQueueManagementPolicy();
   }
 
@@ -128,7 +87,7 @@ final class TwinManaged {
    * the cluster changes, and the users of a leaf that becomes active keep the limit that they had
    * before, until its usage or its users with asks change.
    */
-  private void limits(CSQueue q) {
+  void limits(CSQueue q) {
     if (q instanceof ManagedParentQueue) {
       for (CSQueue leaf : q.getChildQueues()) {
         QueueCapacities c = leaf.getQueueCapacities();
