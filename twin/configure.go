@@ -23,7 +23,7 @@ type tree struct {
 // configure adds the initial configuration of a history.
 func (g *generator) configure() error {
 	g.queues.shape, g.queues.weighted = map[string][]string{}, map[string]bool{}
-	g.absolute = g.with["queues"] && g.chance(25) && !g.with["managed"]
+	g.absolute = g.with["queues"] && g.chance(25)
 	g.shape("root", 1)
 	props := g.scheduling()
 	maps.Copy(props, g.capacities())
@@ -205,7 +205,7 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 // amount sets an absolute capacity, and sometimes a maximum for a child of root.
 func (g *generator) amount(props map[string]string, key, path string, mb, vc int) {
 	gpus, most := "", ""
-	if g.with["kinds"] && path == "root" && len(g.queues.shape[key[len(prefix):]]) == 0 && g.chance(60) {
+	if g.with["kinds"] && slices.Contains(g.queues.leaves, key[len(prefix):]) && path == "root" && g.chance(60) {
 		gpus = ",yarn.io/gpu=1"
 	}
 	if g.with["kinds"] && g.chance(70) {
@@ -237,7 +237,7 @@ func (g *generator) queue(props map[string]string, path string, memory, vcores i
 		return
 	}
 	if slices.Contains(g.queues.managed, path) {
-		g.managing(props, key)
+		g.managing(props, key, memory, vcores, absolute)
 		return
 	}
 	if g.with["fair"] && g.chance(60) {
@@ -282,6 +282,9 @@ func (g *generator) userWeights(props map[string]string, key string) {
 // refresh adds a refresh with other capacities and limits for the same queues.
 func (g *generator) refresh() error {
 	if g.with["stops"] && len(g.p.racks) == 0 { // a refused refresh of YARN activates applications in an empty cluster
+		return g.newNode()
+	}
+	if g.undecided() {
 		return g.newNode()
 	}
 	props := maps.Clone(g.queues.props)

@@ -67,7 +67,7 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if labels && g.with["dynamic"] { // a refresh takes the labels from dynamic queues, see "labels of a dynamic queue"
 		delete(g.with, "refresh")
 	}
-	if labels { // not played with managed parents
+	if labels { // managed parents have active leaves for each label in YARN: see "managed parents: labels"
 		delete(g.with, "managed")
 	}
 	if g.with["managed"] {
@@ -168,7 +168,7 @@ func (g *generator) action() error {
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
 		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {2, "drains", g.drain},
 		{3, "restarts", g.restart}, {3, "sizes", g.resizeNode},
-		{6, "managed", func() error { return g.step("manage") }}, {4, "managed", g.submit}, {3, "managed", g.finish},
+		{6, "managed", g.manage}, {4, "managed", g.submit}, {3, "managed", g.finish},
 		{4, "dynamic", func() error { return g.step("expire") }},
 		{2, "moves", g.move}, {2, "refresh", g.refresh},
 		{2, "attempts", g.fail}, {3, "priorities", g.priority}, {3, "labels", g.relabel}, {1, "labels", g.changeLabel},

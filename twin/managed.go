@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"fmt"
 	"strings"
 
 	"rmd/scheduler/capacity"
@@ -11,10 +12,9 @@ import (
 const manages = ".auto-create-child-queue.enabled"
 
 // managing makes a queue a managed parent, whose leaves submissions create.
-func (g *generator) managing(props map[string]string, key string) {
+func (g *generator) managing(props map[string]string, key string, memory, vcores int, absolute bool) {
 	props[key+manages] = "true"
 	props[capacity.ExpirationKey] = "1" // see growing
-	props[key+".leaf-queue-template.capacity"] = pick(g, []string{"50", "25", "37.5", "62.5", "100"})
 	some := func(percent int, name string, values ...string) {
 		if g.chance(percent) {
 			props[key+name] = pick(g, values)
@@ -22,9 +22,13 @@ func (g *generator) managing(props map[string]string, key string) {
 	}
 	some(30, ".auto-create-child-queue.max-queues", "1", "2", "3")
 	some(30, ".auto-create-child-queue.fail-on-exceeding-parent-capacity", "true")
-	some(50, ".leaf-queue-template.maximum-capacity", "100", "75")
-	if props[key+".leaf-queue-template.capacity"] == "100" {
-		delete(props, key+".leaf-queue-template.maximum-capacity")
+	if absolute {
+		g.amountOfLeaves(props, key, memory, vcores)
+	} else {
+		share := pick(g, []string{"50", "25", "37.5", "62.5", "100"})
+		if props[key+".leaf-queue-template.capacity"] = share; share != "100" {
+			some(50, ".leaf-queue-template.maximum-capacity", "100", "75")
+		}
 	}
 	if g.with["limits"] {
 		some(60, ".leaf-queue-template.user-limit-factor", "1", "2", "0.5", "-1", "10")
@@ -40,6 +44,24 @@ func (g *generator) managing(props map[string]string, key string) {
 	}
 }
 
+// amountOfLeaves gives the leaves below a managed parent an absolute capacity, and sometimes a maximum.
+// With the dominant calculator, as many leaves fit into the parent in each kind: see "managed parents:
+// leaves by kind" on the differences page. No maximum is above that of a parent: see "maximum above
+// the parent's" there.
+func (g *generator) amountOfLeaves(props map[string]string, key string, memory, vcores int) {
+	part := pick(g, [][2]int{{1, 1}, {1, 2}, {1, 3}, {1, 4}, {2, 5}, {2, 3}})
+	if even := memory%part[1] == 0 && vcores%part[1] == 0; !even && (g.with["dominant"] || g.with["kinds"]) {
+		part = [2]int{1, 1}
+	}
+	template, mb, vc := key+".leaf-queue-template", memory*part[0]/part[1], vcores*part[0]/part[1]
+	props[template+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", mb, vc)
+	if g.chance(40) {
+		above, most, mostVC := strings.Split(key[len(prefix):], "."), 7168, 27
+		fmt.Sscanf(props[prefix+"root."+above[1]+".maximum-capacity"], "[memory=%d,vcores=%d", &most, &mostVC)
+		props[template+".maximum-capacity"] = fmt.Sprintf("[memory=%d,vcores=%d]", g.between(mb, most), g.between(vc, mostVC))
+	}
+}
+
 // someLeafToSubmit returns a leaf, or the path of one below a parent that creates leaves.
 func (g *generator) someLeafToSubmit() string {
 	if len(g.queues.managed) > 0 && g.chance(60) {
@@ -47,6 +69,18 @@ func (g *generator) someLeafToSubmit() string {
 		return m + "." + g.prefixOfNames(m) + pick(g, []string{"v", "w", "x", "y"})
 	}
 	return g.someLeaf()
+}
+
+// undecided reports whether YARN would now make no leaf active, because amounts are no share of an empty
+// cluster.
+func (g *generator) undecided() bool { return g.absolute && g.with["managed"] && len(g.p.racks) == 0 }
+
+// manage adds a round of the policy that makes leaves active and inactive.
+func (g *generator) manage() error {
+	if g.undecided() {
+		return g.newNode()
+	}
+	return g.step("manage")
 }
 
 // ruleOfManaged returns a placement rule for rmd that leads to the leaf below a managed parent whose

@@ -52,7 +52,7 @@ func (g *generator) runQuiet() error {
 		actions = append(actions, g.move)
 	}
 	if g.with["managed"] {
-		actions = append(actions, func() error { return g.step("manage") })
+		actions = append(actions, g.manage)
 	}
 	for range g.between(15, 50) {
 		if err := pick(g, actions)(); err != nil {

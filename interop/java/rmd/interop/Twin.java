@@ -117,7 +117,7 @@ public final class Twin {
   TwinLabels labels;
   private final TwinPlaces places = new TwinPlaces(this);
   private final TwinPass pass = new TwinPass(this);
-  private final TwinManaged managed = new TwinManaged(this);
+  final TwinManaged managed = new TwinManaged(this);
   /** anyNode is a node that the scheduler knows or has known. */
   private SchedulerNode anyNode;
   private String givesUpOn;
@@ -875,6 +875,8 @@ public final class Twin {
       mayUseLabels(q, cs.getQueue(parent(highest)));
     }
     managed.countActive();
+    CSQueue above = cs.getQueue(parent(path));
+    managed.mayCreate(above);
     creates = true;
     try {
       cs.getCapacitySchedulerQueueManager().createQueue(new QueuePath(path));
@@ -882,6 +884,7 @@ public final class Twin {
       context.rejected = true;
     } finally {
       creates = false;
+      managed.hasCreated(above);
     }
     created.remove(highest);
     created.add(highest);
@@ -1660,6 +1663,10 @@ public final class Twin {
     return cs.getConfiguration() == beforeRefresh;
   }
 
+  boolean refreshing() {
+    return beforeRefresh != null;
+  }
+
   private void refresh() throws ReflectiveOperationException, SchedulerDynamicEditException {
     beforeRefresh = cs.getConfiguration();
     Configuration next = new Configuration(conf);
@@ -1667,14 +1674,15 @@ public final class Twin {
     try {
       forgetAmounts(cs.getRootQueue(), new CapacitySchedulerConfiguration(conf, false));
       cs.reinitialize(next, context);
+      beforeRefresh = null;
       leaves.accepted();
       forgetShares(cs.getRootQueue());
       result = "accepted";
     } catch (Exception e) {
+      beforeRefresh = null;
       leaves.refused();
       result = "refused";
     }
-    beforeRefresh = null;
     pass.watch(cs.getRootQueue()); // YARN makes new orders, even if it refuses the refresh
     if (result.equals("accepted")) {
       askForMasters(null);

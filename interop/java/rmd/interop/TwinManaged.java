@@ -21,21 +21,27 @@ import org.apache.hadoop.yarn.util.resource.Resources;
 /** TwinManaged plays parents with auto-create-child-queue, and their leaves. */
 final class TwinManaged {
   private static final Field STATE = Twin.field(GuaranteedOrZeroCapacityOverTimePolicy.class, "parentQueueState");
-  private static final Method DEACTIVATE;
+  private static final Method DEACTIVATE = method(GuaranteedOrZeroCapacityOverTimePolicy.class, "deactivate",
+      AbstractAutoCreatedLeafQueue.class, String.class);
 
-  static {
+  static Method method(Class<?> in, String name, Class<?>... args) {
     try {
-      DEACTIVATE = GuaranteedOrZeroCapacityOverTimePolicy.class.getDeclaredMethod("deactivate", AbstractAutoCreatedLeafQueue.class, String.class);
-      DEACTIVATE.setAccessible(true);
+      Method m = in.getDeclaredMethod(name, args);
+      m.setAccessible(true);
+      return m;
     } catch (NoSuchMethodException e) {
       throw new IllegalStateException(e);
     }
   }
 
+  static final Field FAILS = Twin.field(ManagedParentQueue.class, "shouldFailAutoCreationWhenGuaranteedCapacityExceeded");
+
   private final Twin twin;
+  final TwinManagedAmounts amounts;
 
   TwinManaged(Twin twin) {
     this.twin = twin;
+    this.amounts = new TwinManagedAmounts(twin);
   }
 
   /** manage runs the policy that makes leaves active and inactive. */
@@ -57,6 +63,7 @@ final class TwinManaged {
   private void countActive(CSQueue q) throws ReflectiveOperationException, SchedulerDynamicEditException {
     if (q instanceof ManagedParentQueue) {
       GuaranteedOrZeroCapacityOverTimePolicy policy = policy(q);
+      amounts.share((ManagedParentQueue) q);
       policy.updateTemplateAbsoluteCapacities(q.getQueueCapacities());
       float active = 0;
       for (CSQueue leaf : q.getChildQueues()) {
@@ -78,6 +85,35 @@ final class TwinManaged {
     }
   }
 
+  /**
+   * mayCreate makes a parent with fail-on-exceeding-parent-capacity create a leaf that fits into its
+   * capacity exactly. In YARN the rounded sum of the shares may be too large.
+   */
+  void mayCreate(CSQueue q) throws IllegalAccessException {
+    if (!(q instanceof ManagedParentQueue) || !fails(q)) {
+      return;
+    }
+    float room = q.getAbsoluteCapacity() - ((ManagedParentQueue) q).getLeafQueueTemplate().getQueueCapacities().getAbsoluteCapacity();
+    for (CSQueue leaf : q.getChildQueues()) {
+      room -= leaf.getAbsoluteCapacity();
+    }
+    if (room < 0 && room > -1e-6) {
+      twin.intended("exact numbers");
+      FAILS.setBoolean(q, false);
+    }
+  }
+
+  /** hasCreated makes a parent fail again as it is configured. */
+  void hasCreated(CSQueue q) throws IllegalAccessException {
+    if (q instanceof ManagedParentQueue) {
+      FAILS.setBoolean(q, fails(q));
+    }
+  }
+
+  private boolean fails(CSQueue q) {
+    return twin.cs.getConfiguration().getShouldFailAutoQueueCreationWhenGuaranteedCapacityExceeded(q.getQueuePath());
+  }
+
   static GuaranteedOrZeroCapacityOverTimePolicy policy(CSQueue parent) {
     return (GuaranteedOrZeroCapacityOverTimePolicy) ((ManagedParentQueue) parent).getAutoCreatedQueueManagementPolicy();
   }
@@ -91,7 +127,9 @@ final class TwinManaged {
     if (q instanceof ManagedParentQueue) {
       for (CSQueue leaf : q.getChildQueues()) {
         QueueCapacities c = leaf.getQueueCapacities();
-        if (c.getAbsoluteMaximumCapacity() == 0) {
+        if (TwinManagedAmounts.has(leaf)) {
+          amounts.limits((ManagedParentQueue) q, leaf);
+        } else if (c.getAbsoluteMaximumCapacity() == 0) {
           twin.intended("managed parents: maximum of a leaf");
           c.setAbsoluteMaximumCapacity(c.getMaximumCapacity() * q.getQueueCapacities().getAbsoluteMaximumCapacity());
           leaf.getQueueResourceQuotas().setEffectiveMaxResource(TwinLabels.NONE,

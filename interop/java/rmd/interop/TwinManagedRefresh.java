@@ -1,7 +1,6 @@
 package rmd.interop;
 
 import java.io.IOException;
-import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -18,8 +17,6 @@ import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.QueueMan
 
 /** TwinManagedRefresh plays what a refresh does to parents with auto-create-child-queue. */
 final class TwinManagedRefresh {
-  private static final Field FAILS = Twin.field(ManagedParentQueue.class, "shouldFailAutoCreationWhenGuaranteedCapacityExceeded");
-
   private final Twin twin;
   private final TwinManaged managed;
   private final List<ManagedParentQueue> parents = new ArrayList<>();
@@ -118,7 +115,7 @@ final class TwinManagedRefresh {
   private void failAgain(List<ManagedParentQueue> set) throws IllegalAccessException {
     for (ManagedParentQueue p : set) {
       twin.cs.getConfiguration().setBoolean(fails(p), true);
-      FAILS.setBoolean(p, true);
+      TwinManaged.FAILS.setBoolean(p, true);
     }
     managed.limits(twin.cs.getRootQueue());
   }

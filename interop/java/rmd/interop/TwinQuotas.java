@@ -42,6 +42,26 @@ final class TwinQuotas extends QueueResourceQuotas {
     Twin.field(tracker.getClass(), "queueResourceQuotas").set(tracker, exact);
   }
 
+  /**
+   * getConfiguredMinResource returns the amount of the template for an active leaf of a managed parent,
+   * and nothing for an inactive one, as in rmd. In YARN a leaf that becomes active again has none, and
+   * after a refresh every leaf has the amount.
+   */
+  @Override
+  public Resource getConfiguredMinResource(String label) {
+    Resource own = super.getConfiguredMinResource(label);
+    Resource now = twin.managed.amounts.of(queue, label, own);
+    if (!now.equals(own)) {
+      twin.intended("managed parents: amounts of now");
+    }
+    return now;
+  }
+
+  @Override
+  public Resource getConfiguredMinResource() {
+    return getConfiguredMinResource(TwinLabels.NONE);
+  }
+
   @Override
   public void setEffectiveMinResource(String label, Resource near) {
     super.setEffectiveMinResource(label, exact(label, ".capacity", near));
