@@ -24,6 +24,9 @@ type tree struct {
 func (g *generator) configure() error {
 	g.queues.shape, g.queues.weighted = map[string][]string{}, map[string]bool{}
 	g.absolute = g.with["queues"] && g.chance(25)
+	if g.with["labels"] && g.with["managed"] { // the nodes without a label may be none: see undecided
+		g.absolute = false
+	}
 	g.shape("root", 1)
 	props := g.scheduling()
 	maps.Copy(props, g.capacities())

@@ -64,11 +64,10 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if g.with["kinds"] { // a refresh that names a new kind is read differently
 		delete(g.with, "refresh")
 	}
-	if labels && g.with["dynamic"] { // a refresh takes the labels from dynamic queues, see "labels of a dynamic queue"
+	// A refresh takes the labels from dynamic queues: see "labels of a dynamic queue" on the differences
+	// page. It is not played with labels and managed parents either.
+	if labels && (g.with["dynamic"] || g.with["managed"]) {
 		delete(g.with, "refresh")
-	}
-	if labels { // managed parents have active leaves for each label in YARN: see "managed parents: labels"
-		delete(g.with, "managed")
 	}
 	if g.with["managed"] {
 		g.with["queues"] = true

@@ -43,6 +43,9 @@ func (g *generator) accessible(props map[string]string, may map[string][]string,
 			may[child] = slices.DeleteFunc(slices.Clone(may[path]), func(string) bool { return g.chance(40) })
 			props[key+".accessible-node-labels"] = strings.Join(may[child], ",")
 		}
+		if slices.Contains(g.queues.managed, child) { // see "managed parents: labels" on the differences page
+			may[child], props[key+".accessible-node-labels"] = nil, ""
+		}
 		if len(may[child]) > 0 && g.chance(15) {
 			props[key+".default-node-label-expression"] = pick(g, may[child])
 		}

@@ -133,7 +133,7 @@ final class TwinManaged {
           twin.intended("managed parents: maximum of a leaf");
           c.setAbsoluteMaximumCapacity(c.getMaximumCapacity() * q.getQueueCapacities().getAbsoluteMaximumCapacity());
           leaf.getQueueResourceQuotas().setEffectiveMaxResource(TwinLabels.NONE,
-              Resources.multiply(twin.cs.getClusterResource(), c.getAbsoluteMaximumCapacity()));
+              Resources.multiply(twin.total(TwinLabels.NONE), c.getAbsoluteMaximumCapacity()));
         }
         if (((TwinUsers) ((AbstractLeafQueue) leaf).getUsersManager()).limitNow()) {
           twin.intended("managed parents: user limits of now");
