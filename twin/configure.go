@@ -189,7 +189,7 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 		key := prefix + child
 		mb, vc := memory/len(children)/64*64, vcores/len(children)
 		if absolute {
-			g.amount(props, key, path, mb, vc)
+			g.amount(props, child, "", mb, vc)
 		} else {
 			g.share(props, key, how[i], len(children))
 		}
@@ -205,10 +205,14 @@ func (g *generator) divide(props map[string]string, path string, memory, vcores 
 	}
 }
 
-// amount sets an absolute capacity, and sometimes a maximum for a child of root.
-func (g *generator) amount(props map[string]string, key, path string, mb, vc int) {
+// amount sets an absolute capacity, and sometimes a maximum for a child of root. The partition is
+// the part of the key that names a label. One child of a queue with GPUs may have them.
+func (g *generator) amount(props map[string]string, queue, partition string, mb, vc int) {
+	key, path := prefix+queue+partition, yarn.ParentQueue(queue)
+	may := !slices.Contains(g.queues.managed, queue) && (path == "root" ||
+		g.queues.shape[path][0] == queue && strings.Contains(props[prefix+path+partition+".capacity"], "gpu"))
 	gpus, most := "", ""
-	if g.with["kinds"] && slices.Contains(g.queues.leaves, key[len(prefix):]) && path == "root" && g.chance(60) {
+	if g.with["kinds"] && may && g.chance(60) {
 		gpus = ",yarn.io/gpu=1"
 	}
 	if g.with["kinds"] && g.chance(70) {

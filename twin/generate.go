@@ -61,9 +61,6 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if labels { // one of 200 histories differs after a refresh
 		delete(g.with, "odd")
 	}
-	if g.with["kinds"] { // a refresh that names a new kind is read differently
-		delete(g.with, "refresh")
-	}
 	// A refresh takes the labels from dynamic queues: see "labels of a dynamic queue" on the differences
 	// page. It is not played with labels and managed parents either.
 	if labels && (g.with["dynamic"] || g.with["managed"]) {

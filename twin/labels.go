@@ -63,10 +63,11 @@ func (g *generator) divideLabel(props map[string]string, may map[string][]string
 	}
 	how := g.parts(path, len(children))
 	for i, child := range children {
-		key := prefix + child + ".accessible-node-labels." + label
+		partition := ".accessible-node-labels." + label
+		key := prefix + child + partition
 		mb, vc := memory/len(children)/64*64, vcores/len(children)
 		if g.absolute {
-			g.amount(props, key, path, mb, vc)
+			g.amount(props, child, partition, mb, vc)
 		} else {
 			g.share(props, key, how[i], len(children))
 		}
