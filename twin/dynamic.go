@@ -33,9 +33,7 @@ func (g *generator) growing(props map[string]string, path string, absolute bool)
 	if g.with["limits"] && !g.with["unmanaged"] {
 		some(50, "leaf-template.maximum-am-resource-percent", "0.125", "0.25", "0.5")
 	}
-	if !g.with["keep"] { // see "order of an attempt with kept containers" on the differences page
-		some(20, "leaf-template.ordering-policy", "fair")
-	}
+	some(20, "leaf-template.ordering-policy", "fair")
 	some(20, "template.auto-queue-creation-v2.queue-auto-removal.enable", "false")
 	some(20, "max-queues", "1", "2")
 	some(20, "maximum-queue-depth", "1", "3")

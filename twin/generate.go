@@ -54,10 +54,6 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if labels {
 		delete(g.with, "updates") // see "increase on a relabelled node" on the differences page
 	}
-	if g.with["keep"] { // see "kept containers" on the differences page
-		delete(g.with, "fair")
-		delete(g.with, "blacklist")
-	}
 	if labels { // one of 200 histories differs after a refresh
 		delete(g.with, "odd")
 	}

@@ -118,6 +118,7 @@ public final class Twin {
   private final TwinPlaces places = new TwinPlaces(this);
   private final TwinPass pass = new TwinPass(this);
   final TwinManaged managed = new TwinManaged(this);
+  final TwinKept kept = new TwinKept(this);
   /** anyNode is a node that the scheduler knows or has known. */
   private SchedulerNode anyNode;
   private String givesUpOn;
@@ -996,6 +997,9 @@ public final class Twin {
     cs.handle(new AppAttemptAddedSchedulerEvent(a.attempt.id, transfer));
     startTime(cs.getApplicationAttempt(a.attempt.id));
     TwinParked.sort(cs, a.attempt.id, this::intended);
+    if (transfer) {
+      kept.begins(a);
+    }
     askForMasters(null);
   }
 

@@ -144,6 +144,9 @@ final class TwinPass {
 
     @Override
     public Object invoke(Object self, Method method, Object[] args) throws Throwable {
+      if (twin.kept.leavesOut(policy, method, args)) {
+        return null;
+      }
       Object answer = call(policy, method, args);
       return method.getName().equals("getAssignmentIterator")
           ? asking((Iterator<?>) answer, lends ? TwinLabels.NONE : ((IteratorSelector) args[0]).getPartition()) : answer;
