@@ -158,7 +158,7 @@ func (g *generator) action() error {
 	}
 	choices := []choice{
 		{48, "", g.beat}, {22, "", g.allocate}, {5, "", g.submit}, {2, "", g.finish},
-		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {2, "drains", g.drain},
+		{2, "churn", g.newNode}, {2, "churn", g.lose}, {2, "health", g.health}, {5, "drains", g.drain},
 		{3, "restarts", g.restart}, {3, "sizes", g.resizeNode},
 		{6, "managed", g.manage}, {4, "managed", g.submit}, {3, "managed", g.finish},
 		{4, "dynamic", func() error { return g.step("expire") }},
@@ -202,7 +202,7 @@ func (g *generator) newNode() error {
 
 func (g *generator) nodeSize() string {
 	least := 2
-	if g.absolute { // a single node is never smaller than the sum of the guarantees
+	if g.absolute && g.chance(50) { // large enough for all guarantees
 		return g.size(g.between(7, 14)*1024, g.between(27, 30), g.between(wholeGPUs, 6))
 	}
 	return g.size(g.memory(least, 12), g.between(least, 12), g.between(0, 4))
@@ -232,11 +232,11 @@ func (g *generator) health() error {
 }
 
 func (g *generator) drain() error {
-	if g.absolute { // see "guarantees that do not fit" on the differences page
-		return g.beat()
-	}
 	host := pick(g, g.hosts)
-	if g.p.draining(host) {
+	switch draining := g.p.draining(host); {
+	case draining && g.chance(50):
+		return g.step("overdue %s", host)
+	case draining:
 		return g.step("back %s", host)
 	}
 	return g.step("drain %s", host)

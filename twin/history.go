@@ -17,6 +17,7 @@ import (
 //	sick HOST, well HOST            a node reports that it is unhealthy, or healthy again
 //	drain HOST                      a node is to leave when its containers have ended
 //	back HOST                       a draining node stays; nothing if a container there is not running
+//	overdue HOST                    the drain of a node reaches its deadline
 //	beat HOST [run=C,…] [done=C,…]  a heartbeat: the node runs containers, others have ended
 //	restart HOST SIZE [run=C,…] [done=C,…]
 //	                                a NodeManager registers again, with the containers that it runs

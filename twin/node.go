@@ -47,6 +47,16 @@ func (p *Planner) takeBack(name string) {
 	p.must(in)
 }
 
+// endDrain gives the drain of a node a deadline that passes at once.
+func (p *Planner) endDrain(name string) {
+	if !p.draining(name) {
+		return
+	}
+	p.must(&input.DrainNodes{IDs: []yarn.NodeID{nodeID(name)}, DeadlineMillis: p.now + planMillis + 1})
+	p.must(&input.Tick{})
+	p.drainEnds(name)
+}
+
 func (p *Planner) beat(s Step) {
 	host := word(s, 1)
 	if p.racks[host] == "" {

@@ -18,6 +18,9 @@ import (
 // clusterTimestamp is that of the application ids of both schedulers.
 const clusterTimestamp = 1
 
+// planMillis is the time from one input to the next.
+const planMillis = 1000
+
 // Planner plays a history on rmd's planner.
 type Planner struct {
 	p      *planner.Planner
@@ -177,7 +180,7 @@ func (p *Planner) start() (err error) {
 }
 
 func (p *Planner) plan(in input.Input) input.Reply {
-	p.now += 1000
+	p.now += planMillis
 	reply, _ := p.p.Plan(p.now, input.Request{Input: in})
 	return reply
 }
@@ -206,6 +209,8 @@ func (p *Planner) act(s Step) (result string) {
 		}
 	case "back":
 		p.takeBack(word(s, 1))
+	case "overdue":
+		p.endDrain(word(s, 1))
 	case "size":
 		if host := word(s, 1); p.racks[host] != "" && !p.draining(host) {
 			p.must(&input.SetNodeResource{ID: nodeID(host), Total: size(word(s, 2))})

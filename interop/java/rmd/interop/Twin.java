@@ -407,6 +407,9 @@ public final class Twin {
       case "back":
         back(w[1]);
         break;
+      case "overdue":
+        overdue(w[1]);
+        break;
       case "size":
         size(w[1], resource(w[2]));
         break;
@@ -546,6 +549,14 @@ public final class Twin {
     Resource total = n.whole;
     n.whole = null;
     changeTotal(n, total);
+  }
+
+  /** overdue decommissions a draining node with what runs there. */
+  private void overdue(String host) {
+    TwinContext.Node n = nodes.get(host);
+    if (n != null && n.draining()) {
+      lose(host);
+    }
   }
 
   /**

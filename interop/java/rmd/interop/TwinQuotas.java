@@ -64,12 +64,70 @@ final class TwinQuotas extends QueueResourceQuotas {
 
   @Override
   public void setEffectiveMinResource(String label, Resource near) {
-    super.setEffectiveMinResource(label, exact(label, ".capacity", near));
+    Resource given = getConfiguredMinResource(label);
+    super.setEffectiveMinResource(label, amount(label, given, near) ? fitting(label, given, near) : exact(label, ".capacity", near));
   }
 
   @Override
   public void setEffectiveMaxResource(String label, Resource near) {
-    super.setEffectiveMaxResource(label, exact(label, ".maximum-capacity", near));
+    Resource given = getConfiguredMaxResource(label);
+    super.setEffectiveMaxResource(label, amount(label, given, near) ? smaller(label, given, near) : exact(label, ".maximum-capacity", near));
+  }
+
+  /** amount returns whether the configuration gives a queue an amount of a label with nodes. */
+  private boolean amount(String label, Resource given, Resource near) {
+    return queue.getParent() != null && !given.equals(Resources.none()) && !near.equals(Resources.none())
+        && !twin.total(label).equals(Resources.none());
+  }
+
+  /**
+   * fitting returns the guarantee of a queue with an amount. If those of all children exceed the
+   * parent's in some kinds, these become smaller. YARN then changes all kinds.
+   */
+  private Resource fitting(String label, Resource given, Resource near) {
+    Resource have = queue.getParent().getParent() == null ? twin.total(label)
+        : queue.getParent().getQueueResourceQuotas().getEffectiveMinResource(label);
+    Resource sum = Resources.clone(Resources.none());
+    for (CSQueue sibling : queue.getParent().getChildQueues()) {
+      Resources.addTo(sum, sibling.getQueueResourceQuotas().getConfiguredMinResource(label));
+    }
+    Resource fits = Resources.clone(given);
+    for (int i = 0; i < fits.getResources().length; i++) {
+      long all = sum.getResourceInformation(i).getValue();
+      if (all > have.getResourceInformation(i).getValue()) {
+        fits.setResourceValue(i, part(fits.getResourceInformation(i).getValue(), have.getResourceInformation(i).getValue(), all));
+      }
+    }
+    if (!fits.equals(near)) {
+      twin.intended(close(fits, near) && Resources.fitsIn(near, given) ? "exact numbers" : "guarantees that do not fit");
+    }
+    return fits;
+  }
+
+  /**
+   * smaller returns the smaller maximum of a queue and its parent in each kind. In YARN one kind, or
+   * the dominant share, decides for all.
+   */
+  private Resource smaller(String label, Resource given, Resource near) {
+    Resource most = Resources.componentwiseMin(given, queue.getParent().getQueueResourceQuotas().getEffectiveMaxResource(label));
+    if (!most.equals(near)) {
+      twin.intended("maximum by kind");
+    }
+    return most;
+  }
+
+  private static long part(long n, long numerator, long denominator) {
+    return BigInteger.valueOf(n).multiply(BigInteger.valueOf(numerator)).divide(BigInteger.valueOf(denominator)).longValueExact();
+  }
+
+  /** close returns whether two resources differ by at most 1 in each kind. */
+  private static boolean close(Resource a, Resource b) {
+    for (int i = 0; i < a.getResources().length; i++) {
+      if (Math.abs(a.getResourceInformation(i).getValue() - b.getResourceInformation(i).getValue()) > 1) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /**
