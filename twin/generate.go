@@ -51,12 +51,6 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if g.with["labels"], g.with["preemption"] = labels, preemption; preemption {
 		g.wanting(slices.Contains(families, Inside) && g.chance(60))
 	}
-	if labels {
-		delete(g.with, "updates") // see "increase on a relabelled node" on the differences page
-	}
-	if labels { // one of 200 histories differs after a refresh
-		delete(g.with, "odd")
-	}
 	// A refresh takes the labels from dynamic queues: see "labels of a dynamic queue" on the differences
 	// page. It is not played with labels and managed parents either.
 	if labels && (g.with["dynamic"] || g.with["managed"]) {

@@ -119,6 +119,7 @@ public final class Twin {
   private final TwinPass pass = new TwinPass(this);
   final TwinManaged managed = new TwinManaged(this);
   final TwinKept kept = new TwinKept(this);
+  private final TwinIncreases increases = new TwinIncreases(this);
   /** anyNode is a node that the scheduler knows or has known. */
   private SchedulerNode anyNode;
   private String givesUpOn;
@@ -630,6 +631,7 @@ public final class Twin {
     for (Map.Entry<SchedulerNode, RMContainer> e : kept.entrySet()) {
       RESERVED_ON.set(e.getKey(), e.getValue());
     }
+    increases.relabelled();
   }
 
   /**
@@ -1078,7 +1080,7 @@ public final class Twin {
   }
 
   /** allocate NUMBER [ask=KEY:NAME:COUNT:SIZE[:strict][:label=LABEL]]… [release=CONTAINER]… [refuse=NAME]… [admit=NAME]…. */
-  private void allocate(String[] w) {
+  private void allocate(String[] w) throws IllegalAccessException {
     TwinContext.App a = apps.get(Integer.parseInt(w[1]));
     if (a == null || a.attempt == null || (a.am != null && a.attempt.master == null)) {
       return;
@@ -1130,9 +1132,10 @@ public final class Twin {
     }
   }
 
-  private void update(TwinContext.App a, boolean grows, String[] p, List<UpdateContainerRequest> updates) {
+  private void update(TwinContext.App a, boolean grows, String[] p, List<UpdateContainerRequest> updates) throws IllegalAccessException {
     ContainerId id = container(p[0]);
     if (id != null && !isMaster(id) && id.getApplicationAttemptId().equals(a.attempt.id) && told(id) && !cutInOtherKinds(a, resource(p[1]))) {
+      increases.labelled(cs.getRMContainer(id));
       updates.add(UpdateContainerRequest.newInstance(cs.getRMContainer(id).getContainer().getVersion(), id,
           grows ? ContainerUpdateType.INCREASE_RESOURCE : ContainerUpdateType.DECREASE_RESOURCE, resource(p[1]), null));
     }
