@@ -27,6 +27,10 @@ func (g *generator) configure() error {
 	if g.with["labels"] && g.with["managed"] { // the nodes without a label may be none: see undecided
 		g.absolute = false
 	}
+	if g.absolute && g.with["managed"] { // their leaves are not played with guarantees that do not fit
+		delete(g.with, "drains")
+	}
+	g.roomy = g.absolute && !g.with["drains"] && (g.with["managed"] || g.chance(50))
 	g.shape("root", 1)
 	props := g.scheduling()
 	maps.Copy(props, g.capacities())
@@ -215,7 +219,10 @@ func (g *generator) amount(props map[string]string, queue, partition string, mb,
 	if g.with["kinds"] && may && g.chance(60) {
 		gpus = ",yarn.io/gpu=1"
 	}
-	if g.with["kinds"] && g.chance(70) {
+	switch {
+	case gpus != "" && !g.roomy: // in a small cluster, YARN may refuse a refresh if the maximum has fewer
+		most = fmt.Sprintf(",yarn.io/gpu=%d", pick(g, []int{2, 4}))
+	case g.with["kinds"] && g.chance(70):
 		most = fmt.Sprintf(",yarn.io/gpu=%d", pick(g, []int{0, 2, 4}))
 	}
 	props[key+".capacity"] = fmt.Sprintf("[memory=%d,vcores=%d%s]", mb, vc, gpus)

@@ -32,6 +32,7 @@ type generator struct {
 	hosts    []string
 	apps     uint32
 	absolute bool // queues have amounts, not shares
+	roomy    bool // each node is large enough for all guarantees
 }
 
 // Generate returns the history of a seed, with some of the given families (nil: of all), and with
@@ -196,7 +197,7 @@ func (g *generator) newNode() error {
 
 func (g *generator) nodeSize() string {
 	least := 2
-	if g.absolute && g.chance(50) { // large enough for all guarantees
+	if g.roomy {
 		return g.size(g.between(7, 14)*1024, g.between(27, 30), g.between(wholeGPUs, 6))
 	}
 	return g.size(g.memory(least, 12), g.between(least, 12), g.between(0, 4))

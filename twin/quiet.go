@@ -68,7 +68,7 @@ func (g *generator) runQuiet() error {
 // quietNode adds a node that a number of containers fill.
 func (g *generator) quietNode() error {
 	n, vcores := g.between(2, 12), 0
-	if g.absolute && g.chance(50) { // large enough for all guarantees
+	if g.roomy {
 		n, vcores = g.between(7, 12), wholeVCores
 	}
 	return g.step("node h%d /r0 %d,%d", len(g.p.racks), n*1024, n+vcores)

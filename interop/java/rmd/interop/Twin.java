@@ -736,6 +736,7 @@ public final class Twin {
     }
     report(n, w);
     dropIncreases(n);
+    increases.offered(cs.getNode(n.id));
     offered = cs.getNode(n.id).getPartition();
     context.drains = n.draining();
     cs.handle(new NodeUpdateSchedulerEvent(n.face));
@@ -920,6 +921,7 @@ public final class Twin {
         String key = CapacitySchedulerConfiguration.PREFIX + path + ".accessible-node-labels." + label + ".capacity";
         conf.set(key, "1w");
         cs.getConfiguration().set(key, "1w");
+        cs.getConfiguration().reinitializeConfigurationProperties(); // for a refused refresh
         may.add(label);
         intended("labels of a dynamic queue");
       }

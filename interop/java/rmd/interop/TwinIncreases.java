@@ -10,6 +10,7 @@ import org.apache.hadoop.yarn.api.records.ContainerId;
 import org.apache.hadoop.yarn.api.records.ResourceRequest;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainer;
 import org.apache.hadoop.yarn.server.resourcemanager.rmcontainer.RMContainerImpl;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.SchedulerNode;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.common.fica.FiCaSchedulerApp;
 import org.apache.hadoop.yarn.server.scheduler.SchedulerRequestKey;
 
@@ -55,6 +56,24 @@ final class TwinIncreases {
           asks.put(name, next);
         });
         s.getAppSchedulingInfo().updateResourceRequests(Map.of(k, asks), false);
+      }
+    }
+  }
+
+  /**
+   * offered lets the increases of containers on a lent node use it at once. In YARN they must miss as
+   * many offers as asks that may use other nodes.
+   */
+  void offered(SchedulerNode node) {
+    for (FiCaSchedulerApp s : twin.attempts()) {
+      for (SchedulerRequestKey k : s.getAppSchedulingInfo().getSchedulerKeys()) {
+        RMContainer c = k.getContainerToUpdate() == null ? null : twin.cs.getRMContainer(k.getContainerToUpdate());
+        boolean lent = c != null && c.getAllocatedNode().equals(node.getNodeID()) && !node.getPartition().isEmpty()
+            && s.getAppPlacementAllocator(k).getPrimaryRequestedNodePartition().isEmpty();
+        if (lent && TwinMisses.of(s, k) + 1 < twin.cs.getNumClusterNodes()) {
+          twin.intended("increase on a lent node");
+          TwinMisses.set(s, k, twin.cs.getNumClusterNodes());
+        }
       }
     }
   }
