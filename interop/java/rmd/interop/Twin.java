@@ -149,7 +149,7 @@ public final class Twin {
       text.setLength(0);
       try {
         twin.step(line.split(" "), text);
-      } catch (Exception e) {
+      } catch (Exception | Error e) { // the JVM would not end, because Hadoop has threads
         StringWriter trace = new StringWriter();
         e.printStackTrace(new PrintWriter(trace));
         text.append("error ").append(trace.toString().replace('\n', '|')).append('\n');

@@ -7,6 +7,7 @@ import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.QueueResourceQuotas;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AbstractCSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AutoCreatedLeafQueue;
+import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AutoCreatedLeafQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CSQueue;
 import org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacitySchedulerConfiguration;
 import org.apache.hadoop.yarn.util.resource.Resources;
@@ -64,7 +65,7 @@ final class TwinQuotas extends QueueResourceQuotas {
 
   @Override
   public void setEffectiveMinResource(String label, Resource near) {
-    Resource given = getConfiguredMinResource(label);
+    Resource given = super.getConfiguredMinResource(label);
     super.setEffectiveMinResource(label, amount(label, given, near) ? fitting(label, given, near) : exact(label, ".capacity", near));
   }
 
@@ -74,9 +75,12 @@ final class TwinQuotas extends QueueResourceQuotas {
     super.setEffectiveMaxResource(label, amount(label, given, near) ? smaller(label, given, near) : exact(label, ".maximum-capacity", near));
   }
 
-  /** amount returns whether the configuration gives a queue an amount of a label with nodes. */
+  /**
+   * amount returns whether the configuration gives a queue an amount of a label with nodes. The leaves
+   * of a managed parent have amounts from its template, see TwinManagedAmounts.
+   */
   private boolean amount(String label, Resource given, Resource near) {
-    return queue.getParent() != null && !given.equals(Resources.none()) && !near.equals(Resources.none())
+    return queue.getParent() != null && !(queue instanceof AutoCreatedLeafQueue) && !given.equals(Resources.none()) && !near.equals(Resources.none())
         && !twin.total(label).equals(Resources.none());
   }
 
