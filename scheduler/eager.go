@@ -15,13 +15,10 @@ const (
 	eagerMisses = 8   // passes without one; the rest waits for heartbeats
 )
 
-// eagerWork is what eager passes have to look at. It outlives an input that reaches eagerGrants: an
-// application may ask for thousands of containers at once, and heartbeats would give it one each. A
-// leader that begins knows nothing of it.
+// eagerWork is what eager passes have to look at.
 type eagerWork struct {
 	freed  []state.NodeSlot // nodes with freed room
 	asking []state.AppSlot  // applications with new asks
-	grants int              // that are left of eagerGrants in this input
 }
 
 // AsksMore records that an application has a new ask, for RunEagerPasses.
@@ -34,32 +31,37 @@ func (w *eagerWork) AsksMore(slot state.AppSlot) {
 // NodeFreed records that a node has more room, for RunEagerPasses.
 func (w *eagerWork) NodeFreed(node state.NodeSlot) { w.freed = append(w.freed, node) }
 
+// add adds other work.
+func (w *eagerWork) add(other eagerWork) {
+	w.freed = append(w.freed, other.freed...)
+	for _, app := range other.asking {
+		w.AsksMore(app)
+	}
+}
+
 // takeWork returns the work, each node and application once, and forgets it.
 func (w *eagerWork) takeWork() (taken eagerWork) {
-	taken = eagerWork{freed: slices.Clone(w.freed), asking: slices.Clone(w.asking)}
+	taken = eagerWork{slices.Clone(w.freed), slices.Clone(w.asking)}
 	slices.Sort(taken.freed)
 	taken.freed = slices.Compact(taken.freed)
 	w.forgetWork()
 	return taken
 }
 
-// giveBack adds the rest of work that was taken, before what is new since then.
-func (w *eagerWork) giveBack(rest eagerWork) {
-	newer := w.asking
-	w.freed, w.asking = append(w.freed, rest.freed...), rest.asking
-	for _, app := range newer {
-		w.AsksMore(app)
-	}
-}
-
 func (w *eagerWork) forgetWork() { w.freed, w.asking = w.freed[:0], w.asking[:0] }
 
 func (w *eagerWork) noWork() bool { return len(w.freed) == 0 && len(w.asking) == 0 }
 
-// GoOnLike takes over what eager passes of another scheduler, with an equal state, have left.
-func (s *Scheduler) GoOnLike(other *Scheduler) {
-	s.freed, s.asking = slices.Clone(other.freed), slices.Clone(other.asking)
+// beginWork makes the input go on with what earlier ones have left.
+func (s *Scheduler) beginWork() {
+	s.grants = eagerGrants
+	s.forgetWork()
+	s.add(s.left)
+	s.left.forgetWork()
 }
+
+// GoOnLike takes over what eager passes of another scheduler, with an equal state, have left.
+func (s *Scheduler) GoOnLike(other *Scheduler) { s.left.add(other.left) }
 
 // RunEagerPasses runs the passes that an input has made useful, and those that earlier inputs have
 // left: on the nodes with freed room, and on nodes with room for the new asks. Without eager mode it
@@ -90,7 +92,8 @@ func (r *eagerRun) run() {
 		work.freed = unserved(r, work.freed, r.offer)
 		work.asking = unserved(r, work.asking, r.servePending)
 		if r.grants <= 0 {
-			r.giveBack(work)
+			r.left.add(work)
+			r.left.add(r.takeWork())
 			return
 		}
 		if r.spent() {

@@ -26,6 +26,11 @@ type Scheduler struct {
 	ranks    []nodeRank            // scratch space of nodesFor
 
 	gangsCompared int64 // comparisons for gangs in this input
+
+	// left is the work of inputs that have reached eagerGrants. An application may ask for thousands of
+	// containers at once, and heartbeats would give it one each. A leader that begins knows nothing of it.
+	left   eagerWork
+	grants int // that are left of eagerGrants in this input
 }
 
 // rules are the questions of a scheduler that only the views answer: which nodes an ask may use and
@@ -55,7 +60,8 @@ func (s *Scheduler) Fork() *Scheduler {
 func (s *Scheduler) Begin(now int64) {
 	s.now, s.advanced = max(now, s.State.Meta.NowMillis), false
 	s.events, s.changes = s.events[:0], s.changes[:0]
-	s.recalled, s.gangsCompared, s.grants = nil, 0, eagerGrants
+	s.recalled, s.gangsCompared = nil, 0
+	s.beginWork()
 }
 
 // Now returns the time of the current input, in Unix milliseconds.
