@@ -57,9 +57,6 @@ func Generate(seed uint64, families []string, labels, preemption bool) (*History
 	if labels && (g.with["dynamic"] || g.with["managed"]) {
 		delete(g.with, "refresh")
 	}
-	if labels && preemption { // one of 333 histories differs on a labelled node that is smaller than what runs there
-		delete(g.with, "odd")
-	}
 	if g.with["managed"] {
 		g.with["queues"] = true
 	}

@@ -44,12 +44,12 @@ func (r *yarnRound) chooseFirstIn(m entitlement.Mode, cause yarn.PreemptionCause
 	}
 }
 
-// appsByLeaf returns the activated applications of each leaf. Those that are served last come
-// first.
+// appsByLeaf returns the activated applications of each leaf, and those that wait for activation with
+// containers that they have kept. Those that are served last come first.
 func (r *yarnRound) appsByLeaf() [][]state.AppSlot {
 	apps := make([][]state.AppSlot, len(r.s.Config.Queues))
 	r.s.State.Apps.Each(func(slot state.AppSlot, a *state.App) bool {
-		if a.Activated() {
+		if a.Activated() || a.AttemptState == state.AttemptPending && a.Live > 0 {
 			leaf := r.s.Apps[slot].Leaf
 			apps[leaf] = append(apps[leaf], slot)
 		}
@@ -76,7 +76,9 @@ func (f *yarnFirstIn) choose(apps []state.AppSlot) {
 		f.try(slot)
 	}
 	for _, app := range apps {
-		f.chooseOf(app)
+		if f.s.State.Apps.Get(app).Activated() {
+			f.chooseOf(app)
+		}
 	}
 	f.chooseMasters()
 }
